@@ -10,7 +10,10 @@
 namespace lemma {
 
 // f16 and bf16 are storage types: values are widened before a computation, and results are rounded.
-// The types from kF8E4M3 on are opaque: Lemma knows that a value has the type, but neither stores
+// The types from kF8E4M3 to kF4E2M1 are small floats (small_float.h): values are stored, moved and
+// cast, but no operator computes with them. An integer of 4 or 2 bits takes a byte in memory; files
+// of ONNX pack several into a byte (packed_values.h).
+// The types from kString on are opaque: Lemma knows that a value has the type, but neither stores
 // nor computes such values. Only opaque operators, which have no definition, read and return them.
 enum class DType : uint8_t {
   kF32,
@@ -41,23 +44,40 @@ enum class DType : uint8_t {
   kC128,
 };
 // The number of types that are not opaque; tables of kernels have an entry for each of them.
-constexpr int kNumDTypes = static_cast<int>(DType::kU64) + 1;
+constexpr int kNumDTypes = static_cast<int>(DType::kU2) + 1;
+constexpr int kFirstSmallFloat = static_cast<int>(DType::kF8E4M3);
+constexpr int kNumSmallFloats = static_cast<int>(DType::kF4E2M1) - kFirstSmallFloat + 1;
 constexpr int kNumAllDTypes = static_cast<int>(DType::kC128) + 1;
 
 // The name in the text form: "f32", "i64", ….
 absl::string_view Name(DType dtype);
 // nullopt if no type, opaque ones included, has this name.
 std::optional<DType> ParseDType(absl::string_view name);
-// Bytes per element; 1 for opaque types, which are not stored.
+// Bytes per element in memory; 1 for opaque types, which are not stored.
 int64_t SizeOf(DType dtype);
+// The bits of a value: 4 or 2 for the types of which files pack several into a byte, 8 SizeOf for
+// others.
+int64_t BitsOf(DType dtype);
 // f32, f64, f16 or bf16.
 bool IsFloat(DType dtype);
 // f16 or bf16.
 bool IsHalfFloat(DType dtype);
+// A float of 8 or 4 bits, which is none of the types of IsFloat.
+constexpr bool IsSmallFloat(DType dtype) {
+  return dtype >= DType::kF8E4M3 && dtype <= DType::kF4E2M1;
+}
+// Whether values are real numbers, that is, IsFloat or IsSmallFloat.
+bool IsReal(DType dtype);
 // A signed or unsigned integer type; false for bool and for opaque types.
 bool IsInteger(DType dtype);
-// u8, u16, u32 or u64.
+// u8, u16, u32, u64, u4 or u2.
 bool IsUnsigned(DType dtype);
+// The least and the largest number of an integer type; that of u64 as the negative number with the
+// same bits.
+int64_t LeastInteger(DType dtype);
+int64_t LargestInteger(DType dtype);
+// The number that the low bits of a byte hold: i4, u4, i2 or u2.
+int64_t NarrowInteger(DType dtype, uint8_t byte);
 bool IsOpaque(DType dtype);
 
 }  // namespace lemma

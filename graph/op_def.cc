@@ -283,6 +283,59 @@ absl::Status RefuseOpaque(const OpDef& op, const std::vector<ExprType>& types) {
   return absl::OkStatus();
 }
 
+bool AnySmallFloat(const std::vector<ExprType>& types) {
+  return std::any_of(types.begin(), types.end(),
+                     [](const ExprType& type) { return IsSmallFloat(type.dtype); });
+}
+
+// Whether `e` reads a small float, other than as a value that is only moved if `moves`.
+bool Computes(const ScalarExpr& e, const Definition& d, bool moves) {
+  auto any = [&](size_t from, size_t to, bool moves) {
+    return std::any_of(e.args().begin() + from, e.args().begin() + to,
+                       [&](const ScalarExpr& arg) { return Computes(arg, d, moves); });
+  };
+  switch (e.kind()) {
+    case ScalarExpr::Kind::kRead:
+      return !moves && IsSmallFloat(d.TypeOf(e.tensor()).dtype);
+    case ScalarExpr::Kind::kSelect:
+      return any(0, e.args().size(), moves);
+    case ScalarExpr::Kind::kApply:
+      if (e.fn() == ScalarFn::kWhere) return any(0, 1, false) || any(1, 3, moves);
+      return any(0, e.args().size(), false);
+    default:
+      return any(0, e.args().size(), false);
+  }
+}
+
+// Whether the value is read or a number.
+bool IsMoved(const ScalarExpr& e) {
+  switch (e.kind()) {
+    case ScalarExpr::Kind::kRead:
+    case ScalarExpr::Kind::kConst:
+      return true;
+    case ScalarExpr::Kind::kSelect:
+      return IsMoved(e.args()[0]) && IsMoved(e.args()[1]);
+    case ScalarExpr::Kind::kApply:
+      return e.fn() == ScalarFn::kWhere && IsMoved(e.args()[1]) && IsMoved(e.args()[2]);
+    default:
+      return false;
+  }
+}
+
+absl::Status RefuseArithmetic(const OpDef& op, const Definition& d) {
+  if (op.converts_small_floats) return absl::OkStatus();
+  for (const TensorExpr& tensor : d.tensors) {
+    const bool is_small = IsSmallFloat(tensor.dtype);
+    if (!Computes(tensor.body, d, is_small) && (!is_small || IsMoved(tensor.body))) continue;
+    auto small = std::find_if(d.inputs.begin(), d.inputs.end(),
+                              [](const ExprType& type) { return IsSmallFloat(type.dtype); });
+    return absl::UnimplementedError(
+        absl::StrCat("unsupported: ", op.name, " of element type ",
+                     Name(small == d.inputs.end() ? tensor.dtype : small->dtype)));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<TensorType>> InferTypes(const OpDef& op,
@@ -304,9 +357,12 @@ absl::StatusOr<std::vector<TensorType>> InferTypes(const OpDef& op,
                                         ToString(attrs.at(name))));
     }
   }
-  OpContext context(op, std::move(types), expr_attrs, OpContext::Mode::kTypesOnly);
+  OpContext context(op, types, expr_attrs, OpContext::Mode::kTypesOnly);
   if (auto s = op.define(context); !s.ok()) return s;
   if (auto s = RefuseOpaque(op, context.output_types()); !s.ok()) return s;
+  if (AnySmallFloat(types) || AnySmallFloat(context.output_types())) {
+    if (auto meaning = Define(op, types, expr_attrs); !meaning.ok()) return meaning.status();
+  }
   for (const Guard& requirement : context.requirements()) {
     // With constant sizes every requirement is decided, unless its arithmetic exceeds 64 bits.
     if (!is_symbolic) {
@@ -341,6 +397,7 @@ absl::StatusOr<OpMeaning> Define(const OpDef& op, std::vector<ExprType> inputs,
   OpContext context(op, std::move(inputs), attrs, OpContext::Mode::kFull);
   if (auto s = op.define(context); !s.ok()) return s;
   if (auto s = RefuseOpaque(op, context.output_types()); !s.ok()) return s;
+  if (auto s = RefuseArithmetic(op, context.definition()); !s.ok()) return s;
   return OpMeaning{WithUnsignedOrder(context.definition()), context.requirements()};
 }
 

@@ -74,6 +74,8 @@ struct OpDef {
   // Builds the gradients with respect to the inputs from ordinary operators. Returns one value per
   // input, empty if the gradient is zero everywhere. Absent: not differentiable.
   std::function<absl::StatusOr<std::vector<Value>>(GradientBuilder&)> gradient;
+  // Whether it converts small floats. Other operators may only move them.
+  bool converts_small_floats = false;
 
   // A hash of the definition, for an operator that a file defines (graph/define). Empty for
   // operators of the table.

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/builder.h"
+#include "graph/dtypes/packed_values.h"
 #include "graph/graph.pb.h"
 #include "graph/op_table.h"
 
@@ -146,6 +147,9 @@ absl::StatusOr<Tensor> ReadTensor(const TensorType& type, const std::string& byt
   }
   LEMMA_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(type));
   if (!bytes.empty()) std::memcpy(tensor.mutable_raw(), bytes.data(), bytes.size());
+  if (!HoldsValues(tensor)) {
+    return absl::InvalidArgumentError(absl::StrCat("a byte is no value of ", Name(type.dtype)));
+  }
   return tensor;
 }
 

@@ -28,16 +28,17 @@ using JsonValue = google::protobuf::Value;
 constexpr char kMetadata[] = "__metadata__";
 constexpr int64_t kMaxHeader = 100'000'000;  // the format's own limit
 
-// In the order of DType.
-constexpr const char* kTypeNames[] = {"F32", "F64",  "F16", "BF16", "I64", "I32", "I8",
-                                      "U8",  "BOOL", "I16", "U16",  "U32", "U64"};
+// In the order of DType. The format has no names for some types.
+constexpr const char* kTypeNames[] = {
+    "F32", "F64",     "F16", "BF16",    "I64", "I32",     "I8", "U8", "BOOL", "I16", "U16", "U32",
+    "U64", "F8_E4M3", "",    "F8_E5M2", "",    "F8_E8M0", "",   "",   "",     "",    ""};
 static_assert(sizeof(kTypeNames) / sizeof(kTypeNames[0]) == kNumDTypes);
 
 const char* TypeName(DType dtype) { return kTypeNames[static_cast<int>(dtype)]; }
 
 std::optional<DType> ParseTypeName(absl::string_view name) {
   for (int i = 0; i < kNumDTypes; ++i) {
-    if (name == kTypeNames[i]) return static_cast<DType>(i);
+    if (name == kTypeNames[i] && !name.empty()) return static_cast<DType>(i);
   }
   return std::nullopt;
 }
@@ -80,8 +81,10 @@ absl::StatusOr<Entry> ReadEntry(const std::string& name, const JsonValue& value)
   if (type_name == nullptr) return bad("no dtype");
   const std::optional<DType> dtype = ParseTypeName(type_name->string_value());
   if (!dtype) {
+    std::vector<absl::string_view> known(std::begin(kTypeNames), std::end(kTypeNames));
+    known.erase(std::remove(known.begin(), known.end(), ""), known.end());
     return bad(absl::StrCat("dtype \"", type_name->string_value(), "\"; known are ",
-                            absl::StrJoin(kTypeNames, ", ")));
+                            absl::StrJoin(known, ", ")));
   }
   const auto shape = Counts(Find(value.struct_value(), "shape"));
   if (!shape) return bad("shape is no list of sizes");
@@ -245,6 +248,10 @@ absl::StatusOr<StagedFile> StageSafetensors(const std::string& path, const Named
   for (const auto& [name, tensor] : contents.tensors) {
     if (name == kMetadata) {
       return absl::InvalidArgumentError(absl::StrCat(path, ": no tensor can be named ", name));
+    }
+    if (TypeName(tensor.dtype())[0] == '\0') {
+      return absl::UnimplementedError(
+          absl::StrCat(path, ": tensor ", name, ": safetensors has no ", Name(tensor.dtype())));
     }
     entries.push_back({name, tensor.type()});
   }

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/hash.h"
+#include "graph/dtypes/small_float.h"
 #include "graph/sizes/symbolic_size.h"
 
 namespace lemma {
@@ -28,6 +29,13 @@ Int SaturateTo(double v) {
     return std::numeric_limits<Int>::max();
   }
   return static_cast<Int>(v);
+}
+
+// An integer of fewer than 8 bits.
+template <class From>
+int64_t SaturateToBits(DType dtype, From v) {
+  return std::clamp<int64_t>(SaturateTo<int64_t>(static_cast<double>(v)), LeastInteger(dtype),
+                             LargestInteger(dtype));
 }
 
 template <class From>
@@ -80,6 +88,20 @@ void StoreElement(DType dtype, void* base, int64_t i, From v) {
         static_cast<uint64_t*>(base)[i] = SaturateTo<uint64_t>(v);
       }
       return;
+    case DType::kI4:
+    case DType::kU4:
+    case DType::kI2:
+    case DType::kU2:
+      static_cast<int8_t*>(base)[i] = static_cast<int8_t>(SaturateToBits(dtype, v));
+      return;
+    case DType::kF8E4M3:
+    case DType::kF8E4M3Uz:
+    case DType::kF8E5M2:
+    case DType::kF8E5M2Uz:
+    case DType::kF8E8M0:
+    case DType::kF4E2M1:
+      static_cast<uint8_t*>(base)[i] = RoundToSmallFloat(dtype, static_cast<double>(v));
+      return;
     default:
       return;  // an opaque type; there is no memory for it
   }
@@ -114,6 +136,18 @@ To LoadElement(DType dtype, const void* base, int64_t i) {
       return static_cast<To>(static_cast<const uint32_t*>(base)[i]);
     case DType::kU64:
       return static_cast<To>(static_cast<const uint64_t*>(base)[i]);
+    case DType::kI4:
+    case DType::kU4:
+    case DType::kI2:
+    case DType::kU2:
+      return static_cast<To>(NarrowInteger(dtype, static_cast<const uint8_t*>(base)[i]));
+    case DType::kF8E4M3:
+    case DType::kF8E4M3Uz:
+    case DType::kF8E5M2:
+    case DType::kF8E5M2Uz:
+    case DType::kF8E8M0:
+    case DType::kF4E2M1:
+      return static_cast<To>(SmallFloatValues(dtype)[static_cast<const uint8_t*>(base)[i]]);
     default:
       return To();
   }
@@ -236,7 +270,7 @@ Tensor Tensor::ScalarF32(float value) { return *Filled({DType::kF32, {}}, value)
 
 double Tensor::AtDouble(int64_t i) const { return LoadElement<double>(dtype(), raw(), i); }
 int64_t Tensor::AtInt(int64_t i) const {
-  if (IsFloat(dtype())) return SaturateTo<int64_t>(AtDouble(i));
+  if (IsReal(dtype())) return SaturateTo<int64_t>(AtDouble(i));
   return LoadElement<int64_t>(dtype(), raw(), i);
 }
 
@@ -276,8 +310,13 @@ bool Tensor::IsFinite() const {
     case DType::kBF16:
       return AllFinite<uint16_t>(raw(), size(), 0x7f80u);
     default:
-      return true;
+      break;
   }
+  if (!IsSmallFloat(dtype())) return true;
+  const auto* bytes = static_cast<const uint8_t*>(raw());
+  const float* values = SmallFloatValues(dtype());
+  return std::all_of(bytes, bytes + size(),
+                     [&](uint8_t byte) { return std::isfinite(values[byte]); });
 }
 
 Tensor Tensor::Reshaped(Shape shape) const {

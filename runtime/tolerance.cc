@@ -169,11 +169,12 @@ Difference Compare(const Tensor& actual, const Tensor& expected, double relative
     result.largest = std::numeric_limits<double>::infinity();
     return result;
   }
-  const bool exact = !IsFloat(actual.dtype());
+  const bool exact = !IsFloat(actual.dtype()), is_small = IsSmallFloat(actual.dtype());
   result.elements = actual.size();
   for (int64_t i = 0; i < actual.size(); ++i) {
-    if (exact && actual.AtInt(i) != expected.AtInt(i)) result.within = false;
     const double a = actual.AtDouble(i), e = expected.AtDouble(i);
+    if (exact && is_small && a != e && !(std::isnan(a) && std::isnan(e))) result.within = false;
+    if (exact && !is_small && actual.AtInt(i) != expected.AtInt(i)) result.within = false;
     if (std::isfinite(e)) {
       ++result.finite;
       result.scale = std::max(result.scale, std::fabs(e));

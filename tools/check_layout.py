@@ -28,7 +28,7 @@ MAY_USE = {
     "graph": ["graph/", "kernels/evaluate/", "base/"],
     "rewrite": ["rewrite/", "graph/", "kernels/evaluate/", "base/"],
     # Kernels are made from definitions, whatever the operator.
-    "kernels": ["kernels/", "graph/expr/", "graph/dtype", "base/"],
+    "kernels": ["kernels/", "graph/expr/", "graph/dtype", "graph/dtypes/small_float", "base/"],
     "runtime": ["runtime/", "graph/", "kernels/", "base/"],
     "generator": ["generator/", "rewrite/", "graph/", "kernels/evaluate/", "base/"],
     "verifier": ["verifier/", "rewrite/", "graph/", "kernels/", "base/"],

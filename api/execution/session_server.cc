@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "base/json.h"
 #include "graph/dtype.h"
+#include "graph/dtypes/packed_values.h"
 #include "graph/sizes/symbolic_size.h"
 #include "graph/tensor.h"
 
@@ -96,6 +97,10 @@ absl::StatusOr<std::vector<Tensor>> ReadInputs(const Model& model, std::FILE* in
     const auto bytes = static_cast<size_t>(tensors[i].type().num_bytes());
     if (is_sent[i] && std::fread(tensors[i].mutable_raw(), 1, bytes, in) != bytes) {
       return absl::InvalidArgumentError("session: the request ends too early");
+    }
+    if (is_sent[i] && !HoldsValues(tensors[i])) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("session: a byte is no value of ", Name(tensors[i].dtype())));
     }
   }
   return tensors;

@@ -142,7 +142,10 @@ uint64_t DrawSeed() {
 
 absl::StatusOr<Tensor> RandomInput(const TensorType& type, uint64_t seed, int64_t integer_range) {
   Random random(seed);
-  if (IsFloat(type.dtype)) return Fill(type, [&] { return random.Normal(); });
+  if (type.dtype == DType::kF8E8M0) {  // no number is negative
+    return Fill(type, [&] { return std::abs(random.Normal()); });
+  }
+  if (IsReal(type.dtype)) return Fill(type, [&] { return random.Normal(); });
   const double range = type.dtype == DType::kBool ? 2 : static_cast<double>(integer_range);
   return Fill(type, [&] { return std::floor(random.Uniform(0, range)); });
 }

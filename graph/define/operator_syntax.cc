@@ -118,7 +118,8 @@ class Parser : public text::TokenReader {
         param->accepts = Accepts::kAny;
       } else if (type == "integer") {
         param->accepts = Accepts::kInteger;
-      } else if (auto dtype = ParseDType(type); dtype && !IsOpaque(*dtype)) {
+      } else if (auto dtype = ParseDType(type);
+                 dtype && !IsOpaque(*dtype) && !IsSmallFloat(*dtype)) {
         param->accepts = Accepts::kFixed;
         param->dtype = *dtype;
       } else if (type != "float") {
@@ -204,7 +205,8 @@ class Parser : public text::TokenReader {
         ParseName(&tensor->name, &tensor->position, "a tensor's name or 'return'"));
     if (TryPunct(":")) {
       auto dtype = Peek().kind == Token::Kind::kName ? ParseDType(Peek().text) : std::nullopt;
-      if (!dtype || IsOpaque(*dtype)) return Expected("an element type, such as f32 or bool");
+      if (!dtype || IsOpaque(*dtype) || IsSmallFloat(*dtype))
+        return Expected("an element type, such as f32 or bool");
       Take();
       tensor->dtype = dtype;
     }

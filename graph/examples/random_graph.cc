@@ -41,6 +41,7 @@ class Maker {
     special_ = Below(8) == 0;
     for (int i = 0; i < kNumDTypes; ++i) {
       const DType dtype = static_cast<DType>(i);
+      if (IsSmallFloat(dtype) || (BitsOf(dtype) < 8 && !options.narrow_integers)) continue;
       if (!options.allowed_type || options.allowed_type(dtype)) types_.push_back(dtype);
     }
     const DType half = Below(2) == 0 ? DType::kF16 : DType::kBF16;
@@ -85,7 +86,7 @@ class Maker {
     if (IsUnsigned(dtype)) {
       // The highest bits, of the numbers that a double holds.
       const double high = static_cast<double>(random_() >> 11) * 0x1p-53;
-      return Below(4) == 0 ? std::floor(std::ldexp(high, 8 * static_cast<int>(SizeOf(dtype))))
+      return Below(4) == 0 ? std::floor(std::ldexp(high, static_cast<int>(BitsOf(dtype))))
                            : Below(7);
     }
     if (dtype == DType::kI16 && Below(4) == 0) return Below(65536) - 32768;

@@ -25,6 +25,9 @@ struct RandomGraphOptions {
   std::function<bool(const OpDef&)> finite_only;
   // The element types of inputs and casts; default: all that are not opaque.
   std::function<bool(DType)> allowed_type;
+  // Whether integers of 4 and 2 bits may occur, which only some back ends compute. Small floats
+  // never do.
+  bool narrow_integers = false;
   // If set, about three of five steps add a subgraph instead of an operator. The function makes the
   // subgraph from `seed`; if it returns nullopt, nothing is added and the step does not count. The
   // subgraph's operands are new values, or existing values that are cut and padded to the types of

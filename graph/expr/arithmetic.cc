@@ -19,7 +19,7 @@ struct Types {
 Types TypesOf(const Definition& d) {
   Types types;
   auto note = [&](DType dtype, bool result) {
-    types.any_float = types.any_float || IsFloat(dtype);
+    types.any_float = types.any_float || IsReal(dtype);
     types.any_double = types.any_double || dtype == DType::kF64;
     types.any_integer = types.any_integer || IsInteger(dtype);
     types.any_u64 = types.any_u64 || dtype == DType::kU64;
@@ -32,7 +32,7 @@ Types TypesOf(const Definition& d) {
 
 bool AnyFloatInput(const Definition& d) {
   return std::any_of(d.inputs.begin(), d.inputs.end(),
-                     [](const ExprType& input) { return IsFloat(input.dtype); });
+                     [](const ExprType& input) { return IsReal(input.dtype); });
 }
 
 // Whether every tensor's elements are elements of other tensors, so that nothing is computed.
@@ -194,15 +194,21 @@ bool Holds(DType dtype, double value) {
       return value == std::floor(value) && value >= 0 && value < 0x1p32;
     case DType::kU64:
       return value == std::floor(value) && value >= 0 && value < 0x1p64;
+    case DType::kI4:
+    case DType::kU4:
+    case DType::kI2:
+    case DType::kU2:
+      return value == std::floor(value) && value >= static_cast<double>(LeastInteger(dtype)) &&
+             value <= static_cast<double>(LargestInteger(dtype));
     default:
-      return false;
+      return false;  // not recognized for small floats
   }
 }
 
 namespace {
 
 // The bits of an integer type's values, without the sign.
-int64_t MagnitudeBits(DType integer) { return 8 * SizeOf(integer) - (IsUnsigned(integer) ? 0 : 1); }
+int64_t MagnitudeBits(DType integer) { return BitsOf(integer) - (IsUnsigned(integer) ? 0 : 1); }
 
 // Every whole number below 2^bits is a value of the type.
 int ExactBits(DType real) {
@@ -223,7 +229,10 @@ int ExactBits(DType real) {
 }  // namespace
 
 bool Holds(DType to, DType from) {
-  if (to == from || from == DType::kBool) return true;
+  if (to == from) return true;
+  if (IsSmallFloat(to)) return false;  // f8e8m0 has no 0
+  if (IsSmallFloat(from)) return to == DType::kF64 || to == DType::kF32;
+  if (from == DType::kBool) return true;
   if (IsFloat(from)) {
     return to == DType::kF64 || (to == DType::kF32 && IsHalfFloat(from));
   }

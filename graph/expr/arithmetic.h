@@ -26,7 +26,7 @@ absl::Status CheckIntegral(const Definition& definition);
 enum class Arithmetic { kFloat, kDouble, kInteger };  // float, double, int64_t
 
 // The arithmetic in which the definition is computed; "tensor" means an input or a tensor that the
-// definition makes.
+// definition makes, and "float type" includes the small floats.
 //   * kInteger, which is exact, in two cases: no tensor has a float type and CheckIntegral is OK;
 //     or the definition only moves elements, no input has a float type, and no tensor has type u64.
 //   * Otherwise kDouble, if no tensor has a float type, if a tensor has type f64, or if a tensor

@@ -27,7 +27,7 @@ enum class ScalarFn {
 #define LEMMA_STORED_FN(id, name, traits, dtype) id,
 #include "graph/expr/scalar_functions.inc"
 };
-constexpr int kNumScalarFns = static_cast<int>(ScalarFn::kStoredU64) + 1;
+constexpr int kNumScalarFns = static_cast<int>(ScalarFn::kStoredU2) + 1;
 
 // How a function of one argument changes if the sign of its argument changes.
 enum class Symmetry {
@@ -82,8 +82,11 @@ inline constexpr Row kTable[kNumScalarFns] = {
 #define LEMMA_FN(id, name, arity, traits, real, integer, field, gradient) \
   {#name, arity, (traits) | kIntegral},
 #define LEMMA_REAL_FN(id, name, arity, traits, real, field, gradient) {#name, arity, (traits)},
-#define LEMMA_STORED_FN(id, name, traits, dtype) \
-  {#name, 1, (traits) | (DType::k##dtype >= DType::kI64 ? unsigned{kIntegral} : 0u)},
+#define LEMMA_STORED_FN(id, name, traits, dtype)                                               \
+  {#name, 1,                                                                                   \
+   (traits) |                                                                                  \
+       (DType::k##dtype >= DType::kI64 && !IsSmallFloat(DType::k##dtype) ? unsigned{kIntegral} \
+                                                                         : 0u)},
 #include "graph/expr/scalar_functions.inc"
 };
 
@@ -99,6 +102,7 @@ constexpr ScalarFn StoredAs(DType dtype) {
   return static_cast<ScalarFn>(static_cast<int>(ScalarFn::kStoredF32) + static_cast<int>(dtype));
 }
 static_assert(StoredAs(DType::kU64) == ScalarFn::kStoredU64);
+static_assert(StoredAs(DType::kU2) == ScalarFn::kStoredU2);
 constexpr bool IsStored(ScalarFn fn) { return fn >= ScalarFn::kStoredF32; }
 
 enum class ReduceKind { kSum, kProd, kMax, kMin };

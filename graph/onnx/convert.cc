@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "base/file.h"
+#include "graph/dtypes/packed_values.h"
 
 namespace lemma {
 namespace {
@@ -30,12 +31,12 @@ constexpr TypePair kTypes[] = {
     {DType::kU64, TensorProto::UINT64},
 };
 
-// Opaque types: ONNX's numbers, since some types are newer than the headers.
-struct OpaquePair {
+// ONNX's numbers, since some types are newer than the headers, and the opaque types.
+struct NumberPair {
   DType ours;
   int32_t onnx;
 };
-constexpr OpaquePair kOpaqueTypes[] = {
+constexpr NumberPair kNewerTypes[] = {
     {DType::kString, 8},    {DType::kC64, 14},    {DType::kC128, 15},     {DType::kF8E4M3, 17},
     {DType::kF8E4M3Uz, 18}, {DType::kF8E5M2, 19}, {DType::kF8E5M2Uz, 20}, {DType::kU4, 21},
     {DType::kI4, 22},       {DType::kF4E2M1, 23}, {DType::kF8E8M0, 24},   {DType::kU2, 25},
@@ -59,6 +60,20 @@ absl::StatusOr<Tensor> FromField(const TensorType& type, const Field& field) {
   return tensor;
 }
 
+// int32_data holds a byte in each number.
+absl::StatusOr<Tensor> FromPackedField(const TensorType& type, const TensorProto& proto) {
+  if (proto.int32_data_size() != PackedBytes(type)) {
+    return absl::InvalidArgumentError(absl::StrCat(type.ToString(), " needs ", PackedBytes(type),
+                                                   " packed values, has ",
+                                                   proto.int32_data_size()));
+  }
+  std::string packed;
+  for (const int32_t byte : proto.int32_data()) packed.push_back(static_cast<char>(byte));
+  auto tensor = Tensor::Allocate(type);
+  if (tensor.ok()) Unpack(type, packed.data(), tensor->mutable_raw());
+  return tensor;
+}
+
 absl::StatusOr<Tensor> FromTypedField(const TensorType& type, const TensorProto& proto) {
   switch (type.dtype) {
     case DType::kF32:
@@ -72,7 +87,18 @@ absl::StatusOr<Tensor> FromTypedField(const TensorType& type, const TensorProto&
     case DType::kI8:
       return FromField<int8_t>(type, proto.int32_data());
     case DType::kU8:
+    case DType::kF8E4M3:
+    case DType::kF8E4M3Uz:
+    case DType::kF8E5M2:
+    case DType::kF8E5M2Uz:
+    case DType::kF8E8M0:
       return FromField<uint8_t>(type, proto.int32_data());
+    case DType::kI4:
+    case DType::kU4:
+    case DType::kI2:
+    case DType::kU2:
+    case DType::kF4E2M1:
+      return FromPackedField(type, proto);
     case DType::kBool:
       return FromField<uint8_t>(type, proto.int32_data());
     case DType::kI16:
@@ -94,13 +120,21 @@ absl::StatusOr<Tensor> FromTypedField(const TensorType& type, const TensorProto&
 
 absl::Status WrongBytes(const TensorType& type, int64_t bytes) {
   return absl::InvalidArgumentError(
-      absl::StrCat(type.ToString(), " needs ", type.num_bytes(), " bytes, has ", bytes));
+      absl::StrCat(type.ToString(), " needs ", PackedBytes(type), " bytes, has ", bytes));
 }
 
 // Replaces bools other than 0 and 1, which kernels would see.
 void NormalizeBools(Tensor* tensor) {
   if (tensor->dtype() != DType::kBool) return;
   for (uint8_t& b : tensor->mutable_data<uint8_t>()) b = b != 0;
+}
+
+// Fills the tensor from values in the layout of raw_data.
+void CopyRaw(const void* raw, Tensor* tensor) {
+  if (tensor->size() == 0) return;
+  if (IsPacked(tensor->dtype())) return Unpack(tensor->type(), raw, tensor->mutable_raw());
+  std::memcpy(tensor->mutable_raw(), raw, static_cast<size_t>(tensor->type().num_bytes()));
+  NormalizeBools(tensor);
 }
 
 struct ExternalRange {
@@ -159,17 +193,14 @@ bool AreNormal(const TensorType& type, const void* data) {
 // A tensor of bytes of the type's size, which it shares if it can.
 absl::StatusOr<Tensor> FromRaw(const TensorType& type, const RawBytes& raw) {
   const auto address = reinterpret_cast<uintptr_t>(raw.data.get());
-  if (raw.size >= kMinSharedBytes && !IsOpaque(type.dtype) &&
+  if (raw.size >= kMinSharedBytes && !IsOpaque(type.dtype) && !IsPacked(type.dtype) &&
       address % static_cast<uintptr_t>(SizeOf(type.dtype)) == 0 &&
       AreNormal(type, raw.data.get())) {
     return Tensor::Borrowed(type, raw.data);
   }
   auto tensor = Tensor::Allocate(type);
   if (!tensor.ok()) return tensor;
-  if (raw.size > 0) {
-    std::memcpy(tensor->mutable_raw(), raw.data.get(), static_cast<size_t>(raw.size));
-  }
-  NormalizeBools(&*tensor);
+  CopyRaw(raw.data.get(), &*tensor);
   return tensor;
 }
 
@@ -183,7 +214,7 @@ absl::StatusOr<Tensor> FromExternal(const TensorType& type, const TensorProto& p
   }
   int64_t rest = range->offset <= *size ? *size - range->offset : 0;
   int64_t length = range->length.value_or(rest);
-  if (length != type.num_bytes()) return WrongBytes(type, length);
+  if (length != PackedBytes(type)) return WrongBytes(type, length);
   if (length > rest) {
     return absl::InvalidArgumentError(absl::StrCat("external data: ", range->path, " has ", *size,
                                                    " bytes, ", length, " from byte ", range->offset,
@@ -199,8 +230,11 @@ absl::StatusOr<Tensor> FromExternal(const TensorType& type, const TensorProto& p
   }
   auto tensor = Tensor::Allocate(type);
   if (!tensor.ok()) return tensor;
-  auto status = ReadFileRange(range->path, range->offset, length, tensor->mutable_raw());
+  std::string bytes(IsPacked(type.dtype) ? static_cast<size_t>(length) : 0, '\0');
+  void* into = bytes.empty() ? tensor->mutable_raw() : bytes.data();
+  auto status = ReadFileRange(range->path, range->offset, length, into);
   if (!status.ok()) return status;
+  if (!bytes.empty()) Unpack(type, bytes.data(), tensor->mutable_raw());
   NormalizeBools(&*tensor);
   return tensor;
 }
@@ -211,7 +245,7 @@ int32_t ToOnnxType(DType dtype) {
   for (const TypePair& pair : kTypes) {
     if (pair.ours == dtype) return pair.onnx;
   }
-  for (const OpaquePair& pair : kOpaqueTypes) {
+  for (const NumberPair& pair : kNewerTypes) {
     if (pair.ours == dtype) return pair.onnx;
   }
   return TensorProto::UNDEFINED;
@@ -221,7 +255,7 @@ absl::StatusOr<DType> FromOnnxType(int32_t onnx_type) {
   for (const TypePair& pair : kTypes) {
     if (pair.onnx == onnx_type) return pair.ours;
   }
-  for (const OpaquePair& pair : kOpaqueTypes) {
+  for (const NumberPair& pair : kNewerTypes) {
     if (pair.onnx == onnx_type) return pair.ours;
   }
   return absl::UnimplementedError(absl::StrCat(
@@ -255,18 +289,17 @@ absl::StatusOr<Tensor> ToTensor(const TensorProto& proto, TensorFiles* files, co
   if (proto.has_segment()) return absl::UnimplementedError("unsupported: tensor segments");
   if (proto.data_location() == TensorProto::EXTERNAL) return FromExternal(type, proto, files);
   if (raw.data != nullptr) {
-    if (raw.size != type.num_bytes()) return WrongBytes(type, raw.size);
+    if (raw.size != PackedBytes(type)) return WrongBytes(type, raw.size);
     return FromRaw(type, raw);
   }
   if (!proto.has_raw_data()) return FromTypedField(type, proto);
   const std::string& own = proto.raw_data();
-  if (static_cast<int64_t>(own.size()) != type.num_bytes()) {
+  if (static_cast<int64_t>(own.size()) != PackedBytes(type)) {
     return WrongBytes(type, static_cast<int64_t>(own.size()));
   }
   auto tensor = Tensor::Allocate(type);
   if (!tensor.ok()) return tensor;
-  if (!own.empty()) std::memcpy(tensor->mutable_raw(), own.data(), own.size());
-  NormalizeBools(&*tensor);
+  CopyRaw(own.data(), &*tensor);
   return tensor;
 }
 
@@ -280,7 +313,11 @@ TensorProto ToProto(absl::string_view name, const Tensor& tensor) {
   proto.set_name(std::string(name));
   proto.set_data_type(ToOnnxType(tensor.dtype()));
   for (int64_t d : tensor.shape()) proto.add_dims(d);
-  proto.set_raw_data(tensor.raw(), static_cast<size_t>(tensor.type().num_bytes()));
+  if (IsPacked(tensor.dtype())) {
+    proto.set_raw_data(Packed(tensor));
+  } else {
+    proto.set_raw_data(tensor.raw(), static_cast<size_t>(tensor.type().num_bytes()));
+  }
   return proto;
 }
 

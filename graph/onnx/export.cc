@@ -15,6 +15,7 @@
 #include "graph/onnx/convert.h"
 #include "graph/onnx/export/exporter.h"
 #include "graph/onnx/export/inline_values.h"
+#include "graph/onnx/export/small_types.h"
 #include "graph/onnx/importer.h"
 #include "graph/onnx/opaque.h"
 
@@ -39,9 +40,17 @@ int FirstOpset(const Graph& graph, const ExportOptions& options) {
 absl::StatusOr<std::unique_ptr<Exporter>> MakeModel(const Graph& graph,
                                                     const ExportOptions& options) {
   const int first = FirstOpset(graph, options);
+  int opset = first;
   std::string reason;
+  for (const NodePtr& node : graph.nodes()) {
+    for (const TensorType& type : node->types()) {
+      if (OpsetOfType(type.dtype) <= opset) continue;
+      opset = OpsetOfType(type.dtype);
+      reason = absl::StrCat("element type ", Name(type.dtype));
+    }
+  }
   bool keeps_nodes = true;
-  for (int opset = first;;) {
+  while (true) {
     auto exporter = std::make_unique<Exporter>(graph, options, opset, keeps_nodes);
     if (auto status = exporter->Run(); !status.ok()) {
       return reason.empty()

@@ -15,13 +15,13 @@ absl::StatusOr<std::vector<Tensor>> FoldNode(const Node& node, absl::Span<const 
   bool integral = true;
   std::vector<TensorView> views;
   for (const Tensor& input : inputs) {
-    integral &= !IsFloat(input.dtype());
+    integral &= !IsReal(input.dtype());
     views.push_back({input.raw(), input.dtype(), DenseStrides(input.shape())});
   }
   std::vector<Tensor> outputs;
   std::vector<MutableTensorView> targets;
   for (const TensorType& type : node.types()) {
-    integral &= !IsFloat(type.dtype);
+    integral &= !IsReal(type.dtype);
     auto tensor = Tensor::Allocate(type);
     if (!tensor.ok()) return tensor.status();
     targets.push_back({tensor->mutable_raw(), type.dtype, DenseStrides(type.shape)});
@@ -43,8 +43,8 @@ bool WidensIntegers(const Node& node) {
            const int64_t elements = v.type().num_elements();
            const bool is_vector = std::any_of(v.shape().begin(), v.shape().end(),
                                               [&](int64_t size) { return size == elements; });
-           return IsInteger(v.dtype()) && SizeOf(v.dtype()) < SizeOf(result) && elements > kFew &&
-                  !is_vector;
+           return (IsInteger(v.dtype()) || IsSmallFloat(v.dtype())) &&
+                  SizeOf(v.dtype()) < SizeOf(result) && elements > kFew && !is_vector;
          });
 }
 

@@ -7,6 +7,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "graph/dtypes/packed_values.h"
 #include "graph/text/text.h"
 
 namespace lemma::text {
@@ -15,7 +16,7 @@ namespace {
 constexpr int64_t kLongestList = 16;
 constexpr int64_t kLargestFill = int64_t{1} << 30;
 
-bool IsIntegral(DType dtype) { return !IsFloat(dtype); }
+bool IsIntegral(DType dtype) { return !IsReal(dtype); }
 
 // Stores the literal as element `i` of `tensor`.
 absl::Status Store(const Expr& expr, Tensor* tensor, int64_t i, absl::string_view file) {
@@ -25,7 +26,7 @@ absl::Status Store(const Expr& expr, Tensor* tensor, int64_t i, absl::string_vie
   absl::StatusOr<Tensor> element;
   if (auto* integer = std::get_if<int64_t>(&*literal)) {
     element = Tensor::FromInts(one, {*integer});
-    const bool fits = element.ok() && (IsFloat(one.dtype) || element->AtInt(0) == *integer) &&
+    const bool fits = element.ok() && (IsReal(one.dtype) || element->AtInt(0) == *integer) &&
                       (!IsUnsigned(one.dtype) || *integer >= 0);
     if (!fits) {
       return ErrorAt(file, expr.position,
@@ -58,6 +59,10 @@ absl::StatusOr<Tensor> ReadBase64(const TensorType& type, const Payload& payload
   }
   auto tensor = Tensor::Allocate(type);
   if (tensor.ok() && !bytes.empty()) std::memcpy(tensor->mutable_raw(), bytes.data(), bytes.size());
+  if (tensor.ok() && !HoldsValues(*tensor)) {
+    return ErrorAt(file, payload.position,
+                   absl::StrCat("a byte is no value of ", lemma::Name(type.dtype)));
+  }
   return tensor;
 }
 

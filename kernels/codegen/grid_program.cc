@@ -383,9 +383,30 @@ class Builder {
 
 }  // namespace
 
+namespace {
+
+// Integers of 4 and 2 bits and floats of 8 and 4 bits have no form in the language of kernels.
+absl::Status CheckTypes(const Definition& definition) {
+  auto check = [](DType dtype) {
+    if (BitsOf(dtype) >= 8 && !IsSmallFloat(dtype)) return absl::OkStatus();
+    return absl::UnimplementedError(
+        absl::StrCat("unsupported: values of element type ", Name(dtype), " on a GPU"));
+  };
+  for (const ExprType& input : definition.inputs) {
+    if (absl::Status s = check(input.dtype); !s.ok()) return s;
+  }
+  for (const TensorExpr& tensor : definition.tensors) {
+    if (absl::Status s = check(tensor.dtype); !s.ok()) return s;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::StatusOr<GridProgram> MakeGridProgram(const Definition& original,
                                             const GridOptions& options) {
   if (absl::Status s = loops::CheckEvaluable(original); !s.ok()) return s;
+  if (absl::Status s = CheckTypes(original); !s.ok()) return s;
   Definition definition = original;
   CopySharedOutputs(&definition);
   // Locals are not rounded to the type of this number, so it stays the same without them: a float

@@ -353,6 +353,8 @@ typedef uint64 StorageU64;
 #define LEMMA_REAL_FN(id, name, arity, traits, real, field, gradient) \
   LEMMA_OVERLOAD(float, name, arity, real)                            \
   LEMMA_OVERLOAD(double, name, arity, real)
+// No kernel has values of these types.
+#define LEMMA_STORED_SMALL_FN(id, name, traits, dtype)
 #define LEMMA_STORED_FN(id, name, traits, dtype)             \
   LEMMA_OVERLOAD(float, name, 1, Stored<Storage##dtype>(a))  \
   LEMMA_OVERLOAD(double, name, 1, Stored<Storage##dtype>(a)) \

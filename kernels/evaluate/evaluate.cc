@@ -76,12 +76,12 @@ int64_t ReadInteger(const void* data, int64_t offset) {
   }
 }
 
-// bf16 and f16 are widened when read.
+// Small types are widened when read.
 template <DType D>
 int64_t ReadNarrow(const void* data, int64_t offset) {
   float value;
-  Lanes<float>().load[static_cast<int>(D)](&value, static_cast<const char*>(data) + 2 * offset, 0,
-                                           1);
+  Lanes<float>().load[static_cast<int>(D)](
+      &value, static_cast<const char*>(data) + SizeOf(D) * offset, 0, 1);
   return IntegerFromNumber<float>(value);
 }
 
@@ -119,6 +119,26 @@ auto ReaderOf(std::optional<DType> storage) -> int64_t (*)(const void*, int64_t)
       return ReadInteger<T, uint32_t>;
     case DType::kU64:
       return ReadInteger<T, uint64_t>;
+    case DType::kF8E4M3:
+      return ReadNarrow<DType::kF8E4M3>;
+    case DType::kF8E4M3Uz:
+      return ReadNarrow<DType::kF8E4M3Uz>;
+    case DType::kF8E5M2:
+      return ReadNarrow<DType::kF8E5M2>;
+    case DType::kF8E5M2Uz:
+      return ReadNarrow<DType::kF8E5M2Uz>;
+    case DType::kF8E8M0:
+      return ReadNarrow<DType::kF8E8M0>;
+    case DType::kF4E2M1:
+      return ReadNarrow<DType::kF4E2M1>;
+    case DType::kI4:
+      return ReadNarrow<DType::kI4>;
+    case DType::kU4:
+      return ReadNarrow<DType::kU4>;
+    case DType::kI2:
+      return ReadNarrow<DType::kI2>;
+    case DType::kU2:
+      return ReadNarrow<DType::kU2>;
     default:
       break;
   }

@@ -6,6 +6,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "graph/dtypes/small_float.h"
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif

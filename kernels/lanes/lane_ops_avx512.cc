@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "graph/dtypes/small_float.h"
 #include "kernels/lanes/lane_ops.h"
 
 #if defined(__x86_64__)

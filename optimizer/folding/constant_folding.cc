@@ -140,14 +140,14 @@ class Folder {
     std::vector<TensorView> in;
     for (const Value& v : node->inputs()) {
       const Tensor& tensor = v.node().is_op() ? values_.at(v) : v.node().payload();
-      integral &= !IsFloat(tensor.dtype());
+      integral &= !IsReal(tensor.dtype());
       exact &= tensor.dtype() == v.dtype();
       in.push_back({tensor.raw(), tensor.dtype(), DenseStrides(tensor.shape())});
     }
     std::vector<Tensor> results;
     std::vector<MutableTensorView> out;
     for (TensorType type : node->types()) {
-      integral &= !IsFloat(type.dtype);
+      integral &= !IsReal(type.dtype);
       // A result that no other one depends on is rounded where it is stored, which is the same for
       // f32 and needs a third of the memory. An exact one, such as a transposed weight, needs no
       // more than its own type.

@@ -104,6 +104,7 @@ bool FitsIntegers(const ScalarExpr& e, DType type) {
 }
 
 bool FitsIntegers(const Statement& statement, DType type) {
+  if (IsSmallFloat(type)) return false;
   for (const Definition* side : {&statement.source, &statement.target}) {
     for (const TensorExpr& tensor : side->tensors) {
       if (!FitsIntegers(tensor.body, type)) return false;

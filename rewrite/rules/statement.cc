@@ -270,15 +270,24 @@ absl::Status MakeStatement(const Substitution& rule, RuleForm* form, DType commo
   return absl::OkStatus();
 }
 
-bool UsesIntegers(const Statement& statement) {
-  auto is_integer = [](const auto& tensor) { return IsInteger(tensor.dtype); };
+namespace {
+
+bool UsesType(const Statement& statement, bool (*is_one)(DType)) {
+  auto found = [&](const auto& tensor) { return is_one(tensor.dtype); };
   for (const Definition* d : {&statement.source, &statement.target}) {
-    if (std::any_of(d->inputs.begin(), d->inputs.end(), is_integer) ||
-        std::any_of(d->tensors.begin(), d->tensors.end(), is_integer)) {
+    if (std::any_of(d->inputs.begin(), d->inputs.end(), found) ||
+        std::any_of(d->tensors.begin(), d->tensors.end(), found)) {
       return true;
     }
   }
   return false;
+}
+
+}  // namespace
+
+bool UsesIntegers(const Statement& statement) { return UsesType(statement, IsInteger); }
+bool UsesSmallFloats(const Statement& statement) {
+  return UsesType(statement, [](DType dtype) { return IsSmallFloat(dtype); });
 }
 
 std::string ProofId(const Statement& statement) {

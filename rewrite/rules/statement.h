@@ -42,6 +42,8 @@ struct Statement {
 
 // Whether a tensor of either side holds integers.
 bool UsesIntegers(const Statement& statement);
+// Whether a tensor of either side holds small floats, of which no proof knows anything.
+bool UsesSmallFloats(const Statement& statement);
 
 // The statement's proof id: a hash of, among others, its composed definitions, requirements and
 // bounds, but not of its name. It changes if an operator's definition changes. When the prover is

@@ -84,9 +84,11 @@ class Planner {
 
   absl::Status CheckDefined() {
     for (const NodePtr& node : uses_.nodes) {
-      if (!node->is_op() && IsOpaque(node->type(0).dtype)) {
+      for (const TensorType& type : node->types()) {
+        const bool is_small = IsSmallFloat(type.dtype) || BitsOf(type.dtype) < 8;
+        if (!is_small && (node->is_op() || !IsOpaque(type.dtype))) continue;
         return absl::UnimplementedError(
-            absl::StrCat("unsupported: values of element type ", Name(node->type(0).dtype)));
+            absl::StrCat("unsupported: values of element type ", Name(type.dtype), " on a GPU"));
       }
       if (!node->is_op() || traits_.Of(*node).defined) continue;
       const absl::Status why = DefinitionOf(*node).status();

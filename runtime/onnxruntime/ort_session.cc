@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "graph/dtypes/packed_values.h"
 
 namespace lemma::ort {
 namespace {
@@ -15,9 +16,12 @@ struct ElementTypeNumber {
   int number;
 };
 constexpr ElementTypeNumber kElementTypes[] = {
-    {DType::kF32, 1},  {DType::kU8, 2},   {DType::kI8, 3},   {DType::kU16, 4},  {DType::kI16, 5},
-    {DType::kI32, 6},  {DType::kI64, 7},  {DType::kBool, 9}, {DType::kF16, 10}, {DType::kF64, 11},
-    {DType::kU32, 12}, {DType::kU64, 13}, {DType::kBF16, 16}};
+    {DType::kF32, 1},       {DType::kU8, 2},      {DType::kI8, 3},        {DType::kU16, 4},
+    {DType::kI16, 5},       {DType::kI32, 6},     {DType::kI64, 7},       {DType::kBool, 9},
+    {DType::kF16, 10},      {DType::kF64, 11},    {DType::kU32, 12},      {DType::kU64, 13},
+    {DType::kBF16, 16},     {DType::kF8E4M3, 17}, {DType::kF8E4M3Uz, 18}, {DType::kF8E5M2, 19},
+    {DType::kF8E5M2Uz, 20}, {DType::kU4, 21},     {DType::kI4, 22},       {DType::kF4E2M1, 23},
+    {DType::kF8E8M0, 24},   {DType::kU2, 25},     {DType::kI2, 26}};
 
 std::optional<int> NumberOf(DType dtype) {
   for (const ElementTypeNumber& entry : kElementTypes) {
@@ -55,7 +59,11 @@ absl::StatusOr<Tensor> CopyOf(const Library& library, ApiValue* value) {
   if (!tensor.ok() || tensor->size() == 0) return tensor;
   void* data = nullptr;
   if (absl::Status taken = library.Take(f.TensorData(value, &data)); !taken.ok()) return taken;
-  std::memcpy(tensor->mutable_raw(), data, static_cast<size_t>(tensor->type().num_bytes()));
+  if (IsPacked(*dtype)) {
+    Unpack(tensor->type(), data, tensor->mutable_raw());
+  } else {
+    std::memcpy(tensor->mutable_raw(), data, static_cast<size_t>(tensor->type().num_bytes()));
+  }
   return tensor;
 }
 
@@ -128,8 +136,10 @@ absl::Status LoadedModel::Execute(absl::Span<const Tensor> inputs, Values* outpu
   }
   const Functions& f = library_->api();
   Values values(library_, inputs.size());
+  std::vector<Tensor> given;  // as long as the library reads them
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Tensor& t = inputs[i];
+    given.push_back(FileBytes(t));
     const std::optional<int> type = NumberOf(t.dtype());
     if (!type) {
       return absl::UnimplementedError(
@@ -137,9 +147,9 @@ absl::Status LoadedModel::Execute(absl::Span<const Tensor> inputs, Values* outpu
     }
     // The library takes a pointer to mutable data and only reads them.
     absl::Status s =
-        library_->Take(f.CreateTensor(library_->cpu_memory(), const_cast<void*>(t.raw()),
-                                      static_cast<size_t>(t.type().num_bytes()), t.shape().data(),
-                                      t.shape().size(), *type, &values.all()[i]));
+        library_->Take(f.CreateTensor(library_->cpu_memory(), const_cast<void*>(given[i].raw()),
+                                      static_cast<size_t>(given[i].type().num_bytes()),
+                                      t.shape().data(), t.shape().size(), *type, &values.all()[i]));
     if (!s.ok()) return s;
   }
   return library_->Take(f.Run(session_, nullptr, input_names_.data(), values.all().data(),

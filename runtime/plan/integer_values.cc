@@ -81,6 +81,9 @@ std::optional<std::pair<Value, Value>> OperandsOfFunction(ScalarFn fn, const Val
 std::optional<IntegerRange> RangeOfIntegers(const Value& v, NodeTraitsCache& cache, int steps) {
   if (IsByteType(v.dtype())) return RangeOfBytes(v.dtype());
   if (WidensBytes(v, cache)) return RangeOfBytes(v.node().inputs()[0].dtype());
+  if (IsInteger(v.dtype()) && BitsOf(v.dtype()) < 8) {
+    return IntegerRange{LeastInteger(v.dtype()), LargestInteger(v.dtype())};
+  }
   if (!IsNumber(v.dtype())) return std::nullopt;
   if (v.node().is_op()) return steps > 0 ? RangeOfOperator(v, cache, steps - 1) : std::nullopt;
   if (!v.node().has_payload()) return std::nullopt;

@@ -83,6 +83,35 @@ TEST(OptimizeTest, TakesWhatIsFaster) {
   EXPECT_EQ(result->certificate->folds.size(), 1);
 }
 
+// Weights of 4 bits and casts to 8 bits around the products, which are optimized as before.
+TEST(OptimizeTest, ModelsWithSmallTypesAreOptimized) {
+  const std::string text = R"(graph g(x: f32[256,256], q: weight i4[256,256] = fill 3) {
+  f = cast(q) {dtype = "f32"}
+  h = clip(x) {min = -448.0, max = 448.0}
+  i = cast(h) {dtype = "f8e4m3fn"}
+  j = cast(i) {dtype = "f32"}
+  g = constant f32[256,256] fill 0.25
+  a = matmul(j, f)
+  b = matmul(j, g)
+  y = add(a, b)
+  return y
+})";
+  const std::string folder = NewFolder(), in = folder + "/in.lemma", out = folder + "/out.onnx";
+  ASSERT_TRUE(WriteFileAtomically(in, {text}).ok());
+  auto model = api::LoadModel(in);
+  ASSERT_TRUE(model.ok()) << model.status();
+  auto record = api::RecordInput(in, *model);
+  ASSERT_TRUE(record.ok()) << record.status();
+  auto result = Optimize(text, Quick());
+  ASSERT_TRUE(result.ok()) << result.status();
+  ASSERT_FALSE(result->accepted.kept_input()) << result->accepted.rejected;
+  EXPECT_THAT(PrintGraph(result->accepted.graph), HasSubstr("f8e4m3fn"));
+  ASSERT_TRUE(api::SaveOptimized(*model, *record, *result, out, out + ".cert").ok());
+  auto checked = api::CheckCertificate(in, out, out + ".cert", {});
+  ASSERT_TRUE(checked.ok()) << checked.status();
+  EXPECT_EQ(checked->problem(), "");
+}
+
 // What cannot be written is not accepted, with the reason; nothing is lost after a long search.
 TEST(OptimizeTest, KeepsTheInputIfTheResultCannotBeWritten) {
   for (const bool by_price : {false, true}) {

@@ -52,6 +52,38 @@ TEST(ApiProveTest, GraphsAtTheirShapes) {
   EXPECT_FALSE(result->outcome.ok());
 }
 
+// A cast to 8 bits is no identity, although a proof about real numbers could take it for one.
+TEST(ApiProveTest, NothingIsProvedAboutSmallFloats) {
+  for (const char* type : {"f8e4m3fn", "f8e5m2", "f4e2m1", "f8e8m0"}) {
+    const Graph through = GraphOf(absl::StrCat("graph a(x: f32[4]) { h = cast(x) {dtype = \"", type,
+                                               "\"} y = cast(h) {dtype = \"f32\"} return y }"));
+    for (const char* other : {"graph b(x: f32[4]) { y = neg(x) z = neg(y) return z }",
+                              "graph b(x: f32[4]) { y = neg(x) return y }"}) {
+      const auto result = api::Prove(through, GraphOf(other));
+      ASSERT_TRUE(result.ok()) << result.status();
+      EXPECT_FALSE(IsProved(result->outcome.verdict))
+          << type << ": " << ToString(result->outcome.verdict);
+    }
+  }
+}
+
+// Integers of 4 bits are not taken for those of 8.
+TEST(ApiProveTest, NarrowIntegersSaturateAtTheirOwnRange) {
+  const auto verdict = [](const char* type, const char* low, const char* high) {
+    const std::string cast = absl::StrCat("cast(c) {dtype = \"", type, "\"}");
+    const auto result =
+        api::Prove(GraphOf("graph a(x: f32[4]) { c = relu(x) q = " + cast + " return q }"),
+                   GraphOf(absl::StrCat("graph b(x: f32[4]) { r = relu(x) c = clip(r) {min = ", low,
+                                        ", max = ", high, "} q = ", cast, " return q }")));
+    EXPECT_TRUE(result.ok()) << result.status();
+    return result.ok() ? result->outcome.verdict : Verdict(Unknown{"no result"});
+  };
+  EXPECT_TRUE(IsProved(verdict("i4", "-8.0", "7.0"))) << ToString(verdict("i4", "-8.0", "7.0"));
+  EXPECT_TRUE(IsProved(verdict("u2", "0.0", "3.0")));
+  EXPECT_FALSE(IsProved(verdict("i8", "-8.0", "7.0")));
+  EXPECT_FALSE(IsProved(verdict("i4", "-8.0", "6.0")));
+}
+
 // Gated layers. `layer(i)` is the text that computes a<i> and b<i> from h<i>, w<i> and v<i>.
 std::string Deep(int depth, const std::function<std::string(int)>& layer) {
   std::string text = "(x: f32[4,6]";

@@ -146,6 +146,10 @@ INSTANTIATE_TEST_SUITE_P(Cases, StoredTypes, testing::ValuesIn(StoredTypeCases()
                          [](const testing::TestParamInfo<StoredTypeCase>& info) {
                            return info.param.name;
                          });
+INSTANTIATE_TEST_SUITE_P(Small, StoredTypes, testing::ValuesIn(SmallTypeCases()),
+                         [](const testing::TestParamInfo<StoredTypeCase>& info) {
+                           return info.param.name;
+                         });
 
 }  // namespace
 }  // namespace lemma

@@ -146,6 +146,71 @@ const std::vector<StoredTypeCase>& StoredTypeCases() {
   return *cases;
 }
 
+const std::vector<StoredTypeCase>& SmallTypeCases() {
+  static const auto* cases = new std::vector<StoredTypeCase>{
+      {"f32_to_i4_saturates_between_operators",
+       R"(graph g(x: f32[4]) {
+       a = add(x, x) b = cast(a) {dtype = "i4"} c = cast(b) {dtype = "f32"} y = mul(c, c)
+       return y })",
+       {{1.2, 5, -6, 0.4}},
+       {4, 49, 64, 0}},
+      {"i32_to_u2_wraps_between_operators",
+       R"(graph g(x: i32[4]) {
+       a = add(x, x) b = cast(a) {dtype = "u2"} c = cast(b) {dtype = "i32"} y = neg(c)
+       return y })",
+       {{1, 2, 3, -1}},
+       {-2, 0, -2, -2}},
+      {"i2_sums_wrap",
+       R"(graph g(a: i2[3], b: i2[3]) {
+       s = add(a, b) y = cast(s) {dtype = "f32"} return y })",
+       {{1, -2, 1}, {1, -1, -2}},
+       {-2, 1, -1}},
+      {"u4_minus_a_zero_point",
+       R"(graph g(q: u4[3], z: u4[1], s: f32[1]) {
+       a = cast(q) {dtype = "f32"} b = cast(z) {dtype = "f32"} c = sub(a, b) y = mul(c, s)
+       return y })",
+       {{0, 8, 15}, {8}, {0.5}},
+       {-4, 0, 3.5}},
+      {"f8e4m3_rounds_between_operators",
+       R"(graph g(x: f32[4]) {
+       a = mul(x, x) b = cast(a) {dtype = "f8e4m3fn"} c = cast(b) {dtype = "f32"} y = add(c, c)
+       return y })",
+       {{1.1, 3, 0.01, 21}},
+       {2.5, 18, 0, 896}},
+      {"f8e5m2_rounds_between_operators",
+       R"(graph g(x: f32[4]) {
+       a = cast(x) {dtype = "f8e5m2"} b = cast(a) {dtype = "f32"} y = neg(b) return y })",
+       {{1.1, -1.13, 1e5, 61439}},
+       {-1, 1.25, -kInf, -57344}},
+      {"f8e4m3_to_f8e5m2_takes_the_even_one",
+       R"(graph g(x: f8e4m3fn[2]) {
+       a = cast(x) {dtype = "f8e5m2"} y = cast(a) {dtype = "f32"} return y })",
+       {{3.25, 3.75}},
+       {3, 4}},
+      {"f4e2m1_saturates_between_operators",
+       R"(graph g(x: f32[4]) {
+       a = cast(x) {dtype = "f4e2m1"} b = cast(a) {dtype = "f32"} y = add(b, b) return y })",
+       {{0.3, 5, -7, 2.5}},
+       {1, 8, -12, 4}},
+      {"f8e8m0_is_a_power_of_two",
+       R"(graph g(x: f32[4], s: f8e8m0[4]) {
+       a = cast(s) {dtype = "f32"} y = mul(x, a) return y })",
+       {{3, 3, 3, 3}, {1, 0.25, 3, 5}},
+       {3, 0.75, 12, 12}},
+      {"small_floats_are_chosen_and_moved",
+       R"(graph g(c: bool[2], a: f8e4m3fn[2], b: f8e4m3fn[2]) {
+       w = where(c, a, b) t = concat(w, a) {axis = 0} y = cast(t) {dtype = "f32"} return y })",
+       {{1, 0}, {448, -0.5}, {2, 3}},
+       {448, 3, 448, -0.5}},
+      {"f16_to_f8_rounds_once",
+       R"(graph g(x: f16[2]) {
+       a = cast(x) {dtype = "f8e4m3fnuz"} y = cast(a) {dtype = "f16"} return y })",
+       {{1.0625, 1.1875}},
+       {1, 1.25}},
+  };
+  return *cases;
+}
+
 std::vector<Tensor> InputsOf(const StoredTypeCase& c, const Graph& graph) {
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < c.inputs.size(); ++i) {

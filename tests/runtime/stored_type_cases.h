@@ -17,6 +17,9 @@ struct StoredTypeCase {
 };
 
 const std::vector<StoredTypeCase>& StoredTypeCases();
+// The same for integers of 4 and 2 bits and floats of 8 and 4 bits, which have no kernels for GPUs.
+// NumPy has no such types: the expected results are computed by hand.
+const std::vector<StoredTypeCase>& SmallTypeCases();
 // The inputs of the case as tensors. `graph` is the case's graph, parsed.
 std::vector<Tensor> InputsOf(const StoredTypeCase& c, const Graph& graph);
 

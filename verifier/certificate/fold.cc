@@ -41,13 +41,13 @@ absl::Status Folder::Compute(const Node& node) {
   for (const Value& v : node.inputs()) {
     const Tensor& tensor =
         v.node().is_op() ? wide_.at({&v.node(), v.output()}) : v.node().payload();
-    integral &= !IsFloat(tensor.dtype());
+    integral &= !IsReal(tensor.dtype());
     in.push_back({tensor.raw(), tensor.dtype(), DenseStrides(tensor.shape())});
   }
   std::vector<Tensor> results;
   std::vector<MutableTensorView> out;
   for (TensorType type : node.types()) {
-    integral &= !IsFloat(type.dtype);
+    integral &= !IsReal(type.dtype);
     if (IsFloat(type.dtype)) type.dtype = DType::kF64;
     LEMMA_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(type));
     out.push_back({tensor.mutable_raw(), type.dtype, DenseStrides(type.shape)});

@@ -85,7 +85,8 @@ class MatchCheck {
     for (const PatternVar& var : rule_.vars) used |= !var.dtype;
     for (const PatternNode& node : rule_.source.nodes) used |= node.op == nullptr && !node.dtype;
     if (!used && step_.dtype != DType::kF32) return Refused("the rule has no common type");
-    if (rule_.contract != FloatContract::kBitExact && !IsFloat(step_.dtype)) {
+    const bool moves_only = rule_.contract == FloatContract::kBitExact;
+    if (IsSmallFloat(step_.dtype) || (!moves_only && !IsFloat(step_.dtype))) {
       return Refused(absl::StrCat("the rule is not about ", Name(step_.dtype)));
     }
     return absl::OkStatus();

@@ -91,7 +91,7 @@ Value Algebra::Input(int tensor, int64_t offset, DType dtype) {
   atom.kind = Atom::Kind::kInput;
   atom.tensor = tensor;
   atom.offset = offset;
-  return OfAtom(std::move(atom), {dtype == DType::kBool, !lemma::IsFloat(dtype)});
+  return OfAtom(std::move(atom), {dtype == DType::kBool, !lemma::IsReal(dtype)});
 }
 
 Value Algebra::Param(const std::string& name) {

@@ -9,7 +9,8 @@ namespace {
 
 // Whether every value of `e` is a value of `dtype`, as values are that are only moved.
 bool Fits(const ScalarExpr& e, DType dtype, const Definition& d) {
-  const double low = dtype == DType::kI8 ? -128 : 0, high = dtype == DType::kI8 ? 127 : 255;
+  const auto low = static_cast<double>(LeastInteger(dtype));
+  const auto high = static_cast<double>(LargestInteger(dtype));
   auto all_fit = [&](size_t from) {
     return std::all_of(e.args().begin() + from, e.args().end(),
                        [&](const ScalarExpr& arg) { return Fits(arg, dtype, d); });
@@ -21,7 +22,7 @@ bool Fits(const ScalarExpr& e, DType dtype, const Definition& d) {
     case ScalarExpr::Kind::kRead: {
       const DType from = d.TypeOf(e.tensor()).dtype;
       if (e.tensor() >= d.num_inputs()) return false;
-      return from == dtype || from == DType::kBool;
+      return Holds(dtype, from);
     }
     case ScalarExpr::Kind::kSelect:
       return all_fit(0);
@@ -53,7 +54,7 @@ bool Fits(const ScalarExpr& e, DType dtype, const Definition& d) {
 
 // Whether it computes in reals; otherwise in integers.
 bool ComputesInReals(const Definition& d) {
-  auto is_float = [](const auto& tensor) { return IsFloat(tensor.dtype); };
+  auto is_float = [](const auto& tensor) { return IsReal(tensor.dtype); };
   return std::any_of(d.inputs.begin(), d.inputs.end(), is_float) ||
          std::any_of(d.tensors.begin(), d.tensors.end(), is_float);
 }
@@ -64,18 +65,18 @@ Definition StoredBytes(Definition definition) {
   for (TensorId id : definition.outputs) {
     if (id < definition.num_inputs()) continue;
     TensorExpr& tensor = definition.tensors[id - definition.num_inputs()];
-    const bool is_signed = tensor.dtype == DType::kI8;
-    if (!is_signed && tensor.dtype != DType::kU8) continue;
+    if (!IsInteger(tensor.dtype) || BitsOf(tensor.dtype) > 8) continue;
+    const auto least = static_cast<double>(LeastInteger(tensor.dtype));
+    const auto most = static_cast<double>(LargestInteger(tensor.dtype));
     const ScalarExpr x = tensor.body;
     if (Fits(x, tensor.dtype, definition)) continue;
     if (ComputesInReals(definition)) {
       const bool whole = x.kind() == ScalarExpr::Kind::kApply && x.fn() == ScalarFn::kTrunc;
       const ScalarExpr integer = whole ? x : Apply(ScalarFn::kTrunc, x);
-      tensor.body = Apply(ScalarFn::kMin, Apply(ScalarFn::kMax, integer, is_signed ? -128 : 0),
-                          is_signed ? 127 : 255);
+      tensor.body = Apply(ScalarFn::kMin, Apply(ScalarFn::kMax, integer, least), most);
     } else {
-      const ScalarExpr offset = is_signed ? 128 : 0;
-      tensor.body = Apply(ScalarFn::kMod, x + offset, 256) - offset;
+      const ScalarExpr offset = least == 0 ? 0.0 : -least;  // no -0
+      tensor.body = Apply(ScalarFn::kMod, x + offset, most - least + 1) - offset;
     }
   }
   return definition;

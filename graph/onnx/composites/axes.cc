@@ -47,11 +47,8 @@ std::optional<double> OfNothing(const std::string& op) {
 absl::StatusOr<Value> Filled(OnnxImport& node, DType dtype, Shape shape, double value) {
   LEMMA_ASSIGN_OR_RETURN(Tensor scalar, Tensor::Filled({dtype, {}}, value));
   if (IsInteger(dtype) && std::isinf(value)) {
-    const int64_t bits = 8 * SizeOf(dtype);
-    const bool is_signed = Name(dtype)[0] == 'i';
-    const int64_t most = static_cast<int64_t>(~uint64_t{0} >> (64 - bits + (is_signed ? 1 : 0)));
-    const int64_t least = is_signed ? -most - 1 : 0;
-    LEMMA_ASSIGN_OR_RETURN(scalar, Tensor::FromInts({dtype, {}}, {value > 0 ? most : least}));
+    const int64_t number = value > 0 ? LargestInteger(dtype) : LeastInteger(dtype);
+    LEMMA_ASSIGN_OR_RETURN(scalar, Tensor::FromInts({dtype, {}}, {number}));
   }
   return node.Op("expand", {node.Constant(std::move(scalar))}, {{"shape", std::move(shape)}});
 }

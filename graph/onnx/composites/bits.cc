@@ -60,7 +60,7 @@ Values ImportShift(OnnxImport& node) {
     return absl::InvalidArgumentError(absl::StrCat("direction is ", direction));
   }
   if (Name(x.dtype())[0] != 'u') return node.Unsupported("signed integers");
-  const int64_t bits = 8 * SizeOf(x.dtype());
+  const int64_t bits = BitsOf(x.dtype());
   OnnxBuild b(node);
   const Value amount = b.Cast(shift, DType::kI64);
   const Value last = Integer(node, b, DType::kI64, bits - 1);
@@ -174,18 +174,21 @@ Values ImportBitCast(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(const int64_t number, node.Int("to"));
   LEMMA_ASSIGN_OR_RETURN(const DType to, FromOnnxNumber(node, number));
   const DType from = x.dtype();
-  if (SizeOf(from) != SizeOf(to)) {
+  if (BitsOf(from) != BitsOf(to)) {
     return absl::InvalidArgumentError(
         absl::StrCat(Name(from), " and ", Name(to), " have different sizes"));
   }
   if (from == to) return std::vector<Value>{x};
-  if (x.node().kind() == Node::Kind::kConstant && to != DType::kBool) {
+  if (x.node().kind() == Node::Kind::kConstant && to != DType::kBool && BitsOf(to) >= 8) {
     LEMMA_ASSIGN_OR_RETURN(const Tensor values, node.ConstantInput(0));
     LEMMA_ASSIGN_OR_RETURN(Tensor same, Tensor::Allocate({to, values.shape()}));
     if (values.size() > 0) {
       std::memcpy(same.mutable_raw(), values.raw(), static_cast<size_t>(values.type().num_bytes()));
     }
     return std::vector<Value>{node.Constant(std::move(same))};
+  }
+  for (DType dtype : {from, to}) {
+    if (IsSmallFloat(dtype)) return node.Unsupported(absl::StrCat("bits of ", Name(dtype)));
   }
   OnnxBuild b(node);
   Value y = x;

@@ -3,6 +3,9 @@
 #define LEMMA_GRAPH_ONNX_COMPOSITES_DTYPE_H_
 
 #include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "graph/dtype.h"
@@ -18,6 +21,20 @@ absl::StatusOr<DType> FromOnnxNumber(const OnnxImport& node, int64_t number);
 
 // `x` with element type `to`; `x` itself if it has that type.
 absl::StatusOr<Value> Cast(OnnxImport& node, const Value& x, DType to);
+
+// How ONNX's Cast treats small floats.
+struct SmallCast {
+  bool saturate = true;
+  std::string round_mode = "up";  // of f8e8m0
+};
+// The attributes `saturate` and `round_mode` of the node.
+absl::StatusOr<SmallCast> ReadSmallCast(OnnxImport& node);
+// The attributes of ONNX's Cast that make it the operator `cast`.
+std::vector<std::pair<std::string, OnnxAttr>> CastAttributes(DType to);
+// `x` as ONNX's Cast converts it. This differs from Cast above in two ways. A float that becomes an
+// integer of 4 or 2 bits is rounded to the nearest integer, ties to even, and wraps. A float that
+// becomes a small float saturates, and is rounded to a power of two, as `how` says.
+absl::StatusOr<Value> CastAsOnnx(OnnxImport& node, Value x, DType to, const SmallCast& how);
 
 }  // namespace lemma::ops
 

@@ -75,9 +75,7 @@ absl::StatusOr<std::optional<DType>> TypeAttr(OnnxImport& node, const char* name
 
 // The lowest and highest number of a narrow integer type.
 std::pair<double, double> RangeOf(DType dtype) {
-  const double values = std::ldexp(1.0, static_cast<int>(8 * SizeOf(dtype)));
-  if (IsUnsigned(dtype)) return {0, values - 1};
-  return {-values / 2, values / 2 - 1};
+  return {static_cast<double>(LeastInteger(dtype)), static_cast<double>(LargestInteger(dtype))};
 }
 
 // The largest |x - zero|.
@@ -141,6 +139,15 @@ DType ProductType(const Value& a, const Value& a_zero, const Value& b, const Val
 
 namespace {
 
+// A float has no steps to round to before the zero point is added, which is 0 in general.
+Value QuantizeToFloat(OnnxImport& node, OnnxBuild& b, Value x, const Value& zero, DType to,
+                      bool saturate) {
+  if (zero && x) x = b.Add(x, b.Cast(zero, x.dtype()));
+  SmallCast how;
+  how.saturate = saturate;
+  return x ? b.Take(CastAsOnnx(node, x, to, how)) : x;
+}
+
 // The quotient is taken in the scale's type, or in the type that the attribute precision names.
 Values ImportQuantize(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
@@ -148,7 +155,7 @@ Values ImportQuantize(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(const Blocks blocks, ReadBlocks(node, x));
   LEMMA_ASSIGN_OR_RETURN(const std::optional<DType> precision, TypeAttr(node, "precision"));
   LEMMA_ASSIGN_OR_RETURN(const std::optional<DType> output, TypeAttr(node, "output_dtype"));
-  LEMMA_RETURN_IF_ERROR(node.Int("saturate", 1).status());  // of floats; integers always do
+  LEMMA_ASSIGN_OR_RETURN(const int64_t saturate, node.Int("saturate", 1));
   DType to = output.value_or(DType::kU8);
   Value zero;
   if (node.HasInput(2)) {
@@ -159,11 +166,14 @@ Values ImportQuantize(OnnxImport& node) {
     to = zero.dtype();
     LEMMA_ASSIGN_OR_RETURN(zero, AlongAxis(node, zero, blocks));
   }
-  LEMMA_RETURN_IF_ERROR(CheckNarrow(node, to));
+  if (!IsSmallFloat(to)) LEMMA_RETURN_IF_ERROR(CheckNarrow(node, to));
   LEMMA_ASSIGN_OR_RETURN(scale, AlongAxis(node, scale, blocks));
   OnnxBuild b(node);
-  const DType number = precision.value_or(scale.dtype());
-  Value y = Quantize(b, b.Cast(x, number), b.Cast(scale, number), zero, to);
+  const DType of_scale = IsSmallFloat(scale.dtype()) ? DType::kF32 : scale.dtype();
+  const DType number = precision.value_or(of_scale);
+  const Value divided = b.Cast(x, number), by = b.Cast(scale, number);
+  Value y = IsSmallFloat(to) ? QuantizeToFloat(node, b, b.Div(divided, by), zero, to, saturate != 0)
+                             : Quantize(b, divided, by, zero, to);
   if (!b.status().ok()) return b.status();
   return std::vector<Value>{y};
 }
@@ -181,7 +191,9 @@ Values ImportDequantize(OnnxImport& node) {
   }
   LEMMA_ASSIGN_OR_RETURN(scale, AlongAxis(node, scale, blocks));
   OnnxBuild b(node);
-  Value y = b.Cast(Dequantize(b, x, scale, zero), output.value_or(scale.dtype()));
+  const DType to = output.value_or(scale.dtype());
+  if (!IsFloat(to)) return node.Unsupported(absl::StrCat("numbers of type ", Name(to)));
+  Value y = b.Cast(Dequantize(b, x, scale, zero), to);
   if (!b.status().ok()) return b.status();
   return std::vector<Value>{y};
 }

@@ -12,6 +12,7 @@
 #include "base/status_macros.h"
 #include "graph/onnx/convert.h"
 #include "graph/onnx/export/exporter.h"
+#include "graph/onnx/export/small_types.h"
 #include "graph/onnx/functions/own_functions.h"
 #include "graph/onnx/importer.h"
 #include "graph/onnx/node_order.h"
@@ -361,8 +362,9 @@ absl::Status Exporter::AddNode(const NodePtr& node) {
     return absl::UnimplementedError(
         absl::StrCat("unsupported: ", op.name, " with symbolic sizes; --dim gives numbers"));
   }
+  Need(OpsetOfOperator(*node), absl::StrCat(op.name, " of ", Name(node->type(0).dtype)));
   NodeExport written(this, node);
-  auto status = op.onnx_export(written);
+  auto status = NeedsWiderTypes(*node) ? ExportInWiderTypes(written) : op.onnx_export(written);
   if (status.ok()) status = written.status();
   if (status.ok()) return status;
   return absl::Status(status.code(), absl::StrCat("'", NameOf(Value(node, 0)), "' (", op.name,

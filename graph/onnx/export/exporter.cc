@@ -4,6 +4,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "graph/dtypes/packed_values.h"
 #include "graph/onnx/convert.h"
 #include "graph/onnx/functions/own_functions.h"
 #include "graph/onnx/importer.h"
@@ -16,7 +17,8 @@ namespace {
 int IrVersionFor(int opset) {
   if (opset <= 18) return 8;
   if (opset <= 20) return 9;
-  return opset <= 22 ? 10 : 11;
+  if (opset <= 22) return 10;
+  return opset <= 24 ? opset - 12 : 13;
 }
 
 // From this IR version on, a model names its operator sets; before it, the set is 1.
@@ -310,8 +312,8 @@ void Exporter::AddInitializers() {
     if (initializer.only_if_read && !read.contains(initializer.proto.name())) continue;
     onnx::TensorProto* proto = model_.mutable_graph()->add_initializer();
     *proto = std::move(initializer.proto);
-    tensors_.emplace_back(proto, initializer.tensor);
-    tensor_bytes_ += initializer.tensor.type().num_bytes();
+    tensors_.emplace_back(proto, FileBytes(initializer.tensor));
+    tensor_bytes_ += tensors_.back().second.type().num_bytes();
   }
   if (model_.ir_version() >= kFreeInitializers) return;
   // All of them are inputs, those of the model in its order.

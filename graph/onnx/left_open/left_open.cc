@@ -25,7 +25,7 @@ bool HasUnboundedPower(const Tensor& base, const Tensor& exponent) {
 
 // Whether `x`, cut off towards 0, is outside of the integer type.
 bool IsBeyond(DType dtype, double x) {
-  const int bits = static_cast<int>(SizeOf(dtype)) * 8 - (IsUnsigned(dtype) ? 0 : 1);
+  const int bits = static_cast<int>(BitsOf(dtype)) - (IsUnsigned(dtype) ? 0 : 1);
   const double end = std::ldexp(1.0, bits), least = IsUnsigned(dtype) ? 0 : -end;
   return std::isnan(x) || std::trunc(x) < least || std::trunc(x) >= end;
 }
@@ -91,7 +91,7 @@ bool HasUnboundedProduct(const Tensor& tensor) {
 std::string LeftOpen(const Node& node, absl::Span<const Tensor> operands) {
   const std::string& op = node.op().name;
   const DType to = node.type(0).dtype;
-  if (op == "cast" && IsInteger(to) && IsFloat(operands[0].dtype()) &&
+  if (op == "cast" && IsInteger(to) && IsReal(operands[0].dtype()) &&
       Any(operands[0], [to](double x) { return IsBeyond(to, x); })) {
     return "a float becomes an integer that its type does not hold";
   }

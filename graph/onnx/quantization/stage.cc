@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/dtypes/packed_values.h"
 #include "graph/onnx/convert.h"
 #include "graph/onnx/quantization/model_impl.h"
 
@@ -66,11 +67,16 @@ absl::StatusOr<std::vector<StagedFile>> QuantizedModel::Stage(const std::string&
       continue;
     }
     std::string& own = storage[static_cast<size_t>(i)];
-    if (tensor.empty_handle()) own = std::move(*proto.mutable_raw_data());
+    if (tensor.empty_handle()) {
+      own = std::move(*proto.mutable_raw_data());
+    } else if (IsPacked(tensor.dtype())) {
+      own = Packed(tensor);
+    }
     proto.clear_raw_data();
     proto.clear_external_data();
     proto.set_data_location(onnx::TensorProto::EXTERNAL);
-    pieces.push_back(tensor.empty_handle() ? absl::string_view(own) : BytesOf(tensor));
+    const bool is_own = tensor.empty_handle() || IsPacked(tensor.dtype());
+    pieces.push_back(is_own ? absl::string_view(own) : BytesOf(tensor));
     SetEntry("location", std::filesystem::path(data_path).filename().string(), &proto);
     SetEntry("offset", absl::StrCat(offset), &proto);
     SetEntry("length", absl::StrCat(pieces.back().size()), &proto);

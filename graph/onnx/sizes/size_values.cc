@@ -281,7 +281,7 @@ SizeValues::Elements SizeValues::Compute(const Value& value, int depth) {
   }
   if (!node.is_op()) {
     auto tensor = leaf_(value);
-    if (!tensor || IsFloat(tensor->dtype())) return std::nullopt;
+    if (!tensor || IsReal(tensor->dtype())) return std::nullopt;
     std::vector<IndexExpr> elements;
     for (int64_t v : tensor->ToInts()) elements.emplace_back(v);
     return elements;
@@ -296,8 +296,8 @@ SizeValues::Elements SizeValues::Compute(const Value& value, int depth) {
   }
   auto definition = DefinitionOf(node);
   if (!definition.ok()) return std::nullopt;
-  bool is_integer = !IsFloat(type.dtype);
-  for (const Value& input : node.inputs()) is_integer = is_integer && !IsFloat(input.dtype());
+  bool is_integer = !IsReal(type.dtype);
+  for (const Value& input : node.inputs()) is_integer = is_integer && !IsReal(input.dtype());
   std::vector<IndexExpr> elements;
   std::vector<int64_t> position(type.rank(), 0);
   for (int64_t i = 0; i < type.num_elements(); ++i) {

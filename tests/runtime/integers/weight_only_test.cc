@@ -152,7 +152,7 @@ TEST(NarrowWeightsTest, ZerosHaveTheSignOfTheDefinition) {
 }
 
 // How a graph states its weight.
-enum class Stated { kBlocks, kNibbles, kBytes, kColumns };
+enum class Stated { kBlocks, kNibbles, kBytes, kColumns, kSmall, kSmallUnsigned };
 
 // y = x * w^T + bias, then what a layer has behind it.
 Graph ProductGraph(Stated stated, int64_t rows, int64_t depth, int64_t columns, int low, int high,
@@ -206,6 +206,11 @@ Graph ProductGraph(Stated stated, int64_t rows, int64_t depth, int64_t columns, 
       const Value bytes = cast(numbers(DType::kU8, {columns, blocks, 32}, 0, 255), DType::kI32);
       const Value whole = op("mod", {bytes, number(DType::kI32, 256)});
       q = op("sub", {cast(whole, DType::kF32), number(DType::kF32, 128)});
+    } else if (stated == Stated::kSmall || stated == Stated::kSmallUnsigned) {
+      // As DequantizeLinear has integers of 4 bits, with zero points for blocks.
+      const DType dtype = stated == Stated::kSmall ? DType::kI4 : DType::kU4;
+      q = op("sub", {cast(numbers(dtype, {columns, blocks, 32}, low, high), DType::kF32),
+                     cast(numbers(dtype, {columns, blocks, 1}, low, high), DType::kF32)});
     } else {
       q = numbers(DType::kF32, {columns, blocks, 32}, low, high);
     }
@@ -265,6 +270,8 @@ TEST_P(WeightOnlyProducts, GiveWhatTheirDefinitionsGive) {
       {Stated::kBytes, 2, 256, 300, 0, 0, "weights of 8 bits"},
       {Stated::kNibbles, 1, 512, 128, 0, 0, "weights of 4 bits"},
       {Stated::kNibbles, 7, 128, 513, 0, 0, "weights of 4 bits"},
+      {Stated::kSmall, 1, 256, 300, -8, 7, "weights of 4 bits"},
+      {Stated::kSmallUnsigned, 3, 512, 130, 0, 15, "weights of 4 bits"},
       {Stated::kColumns, 1, 300, 333, -128, 127, "weights of 8 bits"},
       {Stated::kColumns, 5, 77, 1000, -128, 127, "weights of 8 bits"},
   };

@@ -52,8 +52,6 @@ size_t ExtremeIn(const NormalForm& form) {
   return found;
 }
 
-int BitsOf(DType dtype) { return static_cast<int>(8 * SizeOf(dtype)); }
-
 // The largest finite number of the type.
 double LargestOf(DType dtype) {
   if (dtype == DType::kF16) return 65504;

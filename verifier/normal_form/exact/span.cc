@@ -48,7 +48,7 @@ bool Span::FitsBits(int bits) const {
 bool Span::Fits(DType dtype) const {
   if (!exact) return false;
   if (const int digits = DigitsOf(dtype); digits > 0) return unit <= 14 && FitsBits(digits);
-  if (unit != 0) return false;
+  if (unit != 0 || IsSmallFloat(dtype)) return false;
   const Span all = SpanOf(dtype);
   return low >= all.low && high <= all.high;
 }
@@ -77,7 +77,7 @@ Span SpanOf(DType dtype) {
     span.minus_zero = true;
     return span;
   }
-  const int bits = static_cast<int>(8 * SizeOf(dtype));
+  const int bits = static_cast<int>(BitsOf(dtype));
   span.exact = true;
   span.low = IsUnsigned(dtype) ? 0 : -std::ldexp(1.0, bits - 1);
   // The largest number of 64 bits is no double; 2^63 is above it.

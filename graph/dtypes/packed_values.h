@@ -1,0 +1,31 @@
+// Values of 4 and 2 bits: one in a byte of a tensor, several in a byte of an ONNX file.
+#ifndef LEMMA_GRAPH_DTYPES_PACKED_VALUES_H_
+#define LEMMA_GRAPH_DTYPES_PACKED_VALUES_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "graph/tensor.h"
+
+namespace lemma {
+
+// Whether files pack several values of the type into a byte.
+bool IsPacked(DType dtype);
+// The bytes that a tensor of the type takes in a file; INT64_MAX if the number is larger.
+int64_t PackedBytes(const TensorType& type);
+// Whether every byte of the tensor is a value of its type, as the bytes of types that are not
+// packed always are. Readers of files that others may have written ask this.
+bool HoldsValues(const Tensor& tensor);
+// The values in the layout of a file: the first one in the lowest bits of the first byte; the bits
+// after the last one are 0. Not for types that are not packed.
+std::string Packed(const Tensor& tensor);
+// The bytes of the values in a file, as u8; `tensor` itself unless its type is packed.
+Tensor FileBytes(const Tensor& tensor);
+// The reverse of Packed, into memory for type.num_elements() bytes. `packed` has PackedBytes(type)
+// bytes.
+void Unpack(const TensorType& type, const void* packed, void* values);
+
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_DTYPES_PACKED_VALUES_H_
