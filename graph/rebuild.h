@@ -2,6 +2,8 @@
 #ifndef LEMMA_GRAPH_REBUILD_H_
 #define LEMMA_GRAPH_REBUILD_H_
 
+#include <optional>
+
 #include "absl/container/flat_hash_map.h"
 #include "graph/graph.h"
 
@@ -15,6 +17,11 @@ using ValueMap = absl::flat_hash_map<Value, Value>;
 // replaced value goes to its replacement. *changed, if given, becomes a map from each value that
 // changed to its new value; it contains `replacements`. Linear in the size of the graph.
 Graph ReplaceValues(const Graph& graph, const ValueMap& replacements, ValueMap* changed = nullptr);
+
+// The same, except that replacements are rewritten too, so they may contain keys: each use of a key
+// in them becomes the key's replacement. nullopt if a replacement would contain itself.
+std::optional<Graph> ReplaceValuesEverywhere(const Graph& graph, const ValueMap& replacements,
+                                             ValueMap* changed = nullptr);
 
 }  // namespace lemma
 

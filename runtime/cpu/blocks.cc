@@ -312,51 +312,78 @@ void AddOrigins(const ValueMap& changed, const ValueMap& added, WideGraph* wide)
   for (const auto& [before, now] : changed) add(now, before);
 }
 
-// Puts the blocks of the region around the seed in place of the region; false: there is no such
-// region, or it cannot be divided. `changed` is set as ReplaceValues sets it.
-bool Divide(Blocker& blocker, int seed, const BlockRegion& region, WideGraph* wide,
-            ValueMap* changed) {
-  ValueMap added;
-  const ValueMap replacements = blocker.Replacements(region, seed, &added);
-  if (replacements.empty()) return false;
-  wide->graph = ReplaceValues(wide->graph, replacements, changed);
-  AddOrigins(*changed, added, wide);
-  return true;
+// Whether a region around the value can be divided, or the graph does not compute the value.
+bool IsDivisible(const WideGraph& wide, const Value& value, const BlockOptions& options) {
+  Blocker blocker(wide.graph, options);
+  const auto& position = blocker.regions().uses().position;
+  const auto at = position.find(&value.node());
+  if (at == position.end()) return true;
+  const int seed = at->second;
+  const std::optional<BlockRegion> region = blocker.regions().Around(seed);
+  ValueMap ignored;
+  return region && blocker.regions().LateNodes(*region).empty() &&
+         !blocker.Replacements(*region, seed, &ignored).empty();
 }
 
-// The same for the two parts of a separated region, around a value and its copy.
-bool DivideBothParts(const Value& early, const Value& late, const BlockOptions& options,
-                     WideGraph* wide) {
-  WideGraph parts = *wide;
-  Value seeds[] = {early, late};
-  for (Value& seed : seeds) {
-    Blocker part(parts.graph, options);
-    const int n = part.regions().uses().NodeOf(seed.node());
-    const std::optional<BlockRegion> region = part.regions().Around(n);
-    if (!region || !part.regions().LateNodes(*region).empty()) return false;
-    ValueMap changed;
-    if (!Divide(part, n, *region, &parts, &changed)) return false;
-    if (auto now = changed.find(seeds[1]); now != changed.end()) seeds[1] = now->second;
-  }
-  *wide = std::move(parts);
-  return true;
-}
-
-// The same for a region that depends on itself through nodes outside it.
-bool SeparateAndDivide(Blocker& blocker, const BlockRegion& region, const std::vector<int>& late,
-                       const BlockOptions& options, WideGraph* wide) {
-  std::optional<SeparatedRegion> separated =
-      Separated(blocker.regions(), blocker.graph(), region, late);
-  if (!separated) return false;
-  WideGraph parts = *wide;
-  parts.graph = std::move(separated->graph);
-  AddOrigins(separated->changed, separated->origin, &parts);
-  for (const auto& [value, copy] : separated->recomputed) {
-    if (!DivideBothParts(value, copy, options, &parts)) continue;
-    *wide = std::move(parts);
-    return true;
+// Separates the first region that depends on itself through nodes outside it and whose two parts
+// can both be divided. `tried` has origins of values around which there is none.
+bool SeparateOne(const BlockOptions& options, absl::flat_hash_set<Value>* tried, WideGraph* wide) {
+  Blocker blocker(wide->graph, options);
+  BlockRegions& regions = blocker.regions();
+  for (const int seed : regions.Seeds()) {
+    if (!tried->insert(wide->OriginOf(regions.ValueOf(seed))).second) continue;
+    const std::optional<BlockRegion> region = regions.Around(seed);
+    const std::vector<int> late = region ? regions.LateNodes(*region) : std::vector<int>();
+    if (late.empty()) continue;
+    std::optional<SeparatedRegion> separated = Separated(regions, wide->graph, *region, late);
+    if (!separated) continue;
+    WideGraph parts = *wide;
+    parts.graph = std::move(separated->graph);
+    AddOrigins(separated->changed, separated->origin, &parts);
+    for (const auto& [value, copy] : separated->recomputed) {
+      if (!IsDivisible(parts, value, options) || !IsDivisible(parts, copy, options)) continue;
+      *wide = std::move(parts);
+      return true;
+    }
   }
   return false;
+}
+
+// Puts the blocks of all regions that can be divided in their places; false: there is none. `tried`
+// has origins of values around which earlier calls looked for regions.
+bool DivideAll(const BlockOptions& options, absl::flat_hash_set<Value>* tried, WideGraph* wide) {
+  Blocker blocker(wide->graph, options);
+  BlockRegions& regions = blocker.regions();
+  absl::flat_hash_set<int> taken;  // nodes of the regions found
+  std::vector<ValueMap> found;     // replacements, by region
+  std::vector<Value> now_tried;
+  ValueMap added;
+  for (const int seed : regions.Seeds()) {
+    const Value origin = wide->OriginOf(regions.ValueOf(seed));
+    if (taken.count(seed) > 0 || tried->count(origin) > 0) continue;
+    now_tried.push_back(origin);
+    const std::optional<BlockRegion> region = regions.Around(seed);
+    if (!region || !regions.LateNodes(*region).empty()) continue;
+    const bool overlaps = std::any_of(region->nodes.begin(), region->nodes.end(),
+                                      [&](int n) { return taken.count(n) > 0; });
+    if (overlaps) continue;
+    ValueMap replacements = blocker.Replacements(*region, seed, &added);
+    if (replacements.empty()) continue;
+    taken.insert(region->nodes.begin(), region->nodes.end());
+    found.push_back(std::move(replacements));
+  }
+  if (found.empty()) return false;
+  ValueMap all, changed;
+  for (const ValueMap& replacements : found) all.insert(replacements.begin(), replacements.end());
+  std::optional<Graph> graph = ReplaceValuesEverywhere(wide->graph, all, &changed);
+  if (graph) {
+    tried->insert(now_tried.begin(), now_tried.end());
+  } else {  // two regions wait for each other
+    graph = ReplaceValues(wide->graph, found[0], &changed);
+  }
+  wide->graph = *std::move(graph);
+  AddOrigins(changed, added, wide);
+  return true;
 }
 
 }  // namespace
@@ -367,20 +394,10 @@ WideGraph InBlocks(WideGraph wide, const BlockOptions& options) {
     return node->is_op() && node->type(0).num_bytes() >= options.large_bytes;
   });
   if (!any) return wide;
-  absl::flat_hash_set<Value> tried;  // values of the given graph
-  for (bool changed = true; changed;) {
-    changed = false;
-    Blocker blocker(wide.graph, options);
-    for (const int seed : blocker.regions().Seeds()) {
-      if (!tried.insert(wide.OriginOf(blocker.regions().ValueOf(seed))).second) continue;
-      const std::optional<BlockRegion> region = blocker.regions().Around(seed);
-      if (!region) continue;
-      const std::vector<int> late = blocker.regions().LateNodes(*region);
-      ValueMap ignored;
-      changed = late.empty() ? Divide(blocker, seed, *region, &wide, &ignored)
-                             : SeparateAndDivide(blocker, *region, late, options, &wide);
-      if (changed) break;
-    }
+  absl::flat_hash_set<Value> separated, divided;
+  while (SeparateOne(options, &separated, &wide)) {
+  }
+  while (DivideAll(options, &divided, &wide)) {
   }
   return wide;
 }

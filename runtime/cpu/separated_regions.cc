@@ -14,7 +14,7 @@ namespace lemma::cpu {
 namespace {
 
 // Most operations to recompute, in operations of the region.
-constexpr double kMostRecomputed = 0.25;
+constexpr double kMostRecomputed = 0.3;
 
 // The value that the first late nodes wait for; empty if a late node waits for another late node
 // through a node outside the region.
