@@ -10,7 +10,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graph/barrier.h"
-#include "runtime/cpu/blocks.h"
+#include "runtime/cpu/blocks/blocks.h"
 #include "runtime/cpu/grouping.h"
 #include "runtime/cpu/limits.h"
 #include "runtime/cpu/narrowing.h"

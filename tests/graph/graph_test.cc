@@ -3,6 +3,7 @@
 #include "gmock/gmock.h"
 #include "graph/builder.h"
 #include "graph/op_table.h"
+#include "graph/rebuild.h"
 #include "gtest/gtest.h"
 
 namespace lemma {
@@ -169,6 +170,30 @@ TEST(OpDefTest, SymbolicSizesYieldRequirements) {
   EXPECT_EQ(meaning->requirements[0].ToString(), "k == l");
   EXPECT_EQ(meaning->definition.ToString(),
             "out t2[i0 < m, i1 < n] = sum(i2 < k, mul(t0[i0, i2], t1[i2, i1]))\n");
+}
+
+TEST(RebuildTest, ReplacementsMayContainKeys) {
+  GraphBuilder b("g");
+  const Value x = b.Input("x", F32({2, 3}));
+  const Value a = b.Op("relu", {x}).value(), c = b.Op("exp", {b.Op("neg", {a}).value()}).value();
+  b.Output("y", b.Op("add", {a, c}).value());
+  const Graph graph = *std::move(b).Build();
+  auto op = [](const char* name, const Value& v) { return *Apply1(name, {v}); };
+  auto sum = [](const Value& v, const Value& w) { return *Apply1("add", {v, w}); };
+  // exp(neg(a)) becomes abs(a), and a becomes sigmoid(x), in abs(a) too if replacements count.
+  const Value s = op("sigmoid", x);
+  const ValueMap replacements = {{a, s}, {c, op("abs", a)}};
+  EXPECT_EQ(ReplaceValues(graph, replacements).outputs()[0], sum(s, op("abs", a)));
+  ValueMap changed;
+  const auto everywhere = ReplaceValuesEverywhere(graph, replacements, &changed);
+  ASSERT_TRUE(everywhere.has_value());
+  EXPECT_EQ(everywhere->outputs()[0], sum(s, op("abs", s)));
+  EXPECT_EQ(everywhere->output_names(), graph.output_names());
+  EXPECT_EQ(changed.at(a), s);
+  EXPECT_EQ(changed.at(c), op("abs", s));
+  EXPECT_EQ(changed.at(op("abs", a)), op("abs", s));
+  // Each would contain the other.
+  EXPECT_FALSE(ReplaceValuesEverywhere(graph, {{a, op("abs", c)}, {c, op("tanh", a)}}).has_value());
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Large values that are computed in blocks: the results are the same, to the last bit if no sum is
 // divided, and what must not be divided stays whole.
-#include "runtime/cpu/blocks.h"
+#include "runtime/cpu/blocks/blocks.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,7 +17,7 @@
 #include "graph/examples/random_graph.h"
 #include "graph/grad/gradient.h"
 #include "gtest/gtest.h"
-#include "runtime/cpu/carried_dims.h"
+#include "runtime/cpu/blocks/carried_dims.h"
 #include "runtime/cpu/cpu_backend.h"
 #include "runtime/reference/reference.h"
 #include "tests/runtime/runtime_testutil.h"

@@ -85,6 +85,21 @@ def attention(report):
     return head, lines, ""
 
 
+def sequences(report):
+    lines = []
+    for row in report["rows"]:
+        cells = [row["case"]]
+        for key in ("lemma", "other", "pytorch"):
+            known = key in row["ms"]
+            cells += [ms(row["ms"][key]) if known else "", megabytes(row["resident_bytes"][key]) if known else ""]
+            if key != "lemma":
+                cells.append(f"{row['to'][key]:.3f}" if known else "")
+        cells.append(f"{row['loss_difference']:.1e}" if "losses" in row else "")
+        lines.append(cells)
+    return ["step", "Lemma", "MB", "before", "MB", "Lemma / before", "PyTorch", "MB", "Lemma / PyTorch",
+            "difference of losses"], lines, ""
+
+
 def gallery(report):
     lines = []
     for row in report["rows"]:
@@ -525,7 +540,7 @@ def onnxruntime(report):
 
 
 VIEWS = {"inference": inference, "inference_kernels": inference_kernels,
-         "onnxruntime": onnxruntime, "half": half, "sizes": sizes, "attention": attention,
+         "onnxruntime": onnxruntime, "half": half, "sizes": sizes, "attention": attention, "sequences": sequences,
          "gallery": gallery, "quantized": quantized, "bf16": bf16,
          "kernels": kernels, "precision": precision,
          "precision_budgets": precision_budgets, "decode": decode, "accuracy": accuracy,

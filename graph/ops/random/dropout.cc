@@ -34,8 +34,8 @@ class Generator {
   Value Reduced(const Value& x) { return f_.Op("mod", {x, Number(kPrime)}); }
   Value Times(const Value& x, int64_t factor) { return f_.Op("mul", {x, Number(factor)}); }
 
-  // x plus each element's row-major position times `factor`, up to a multiple of kPrime. The sum has
-  // one small constant for each axis, so no positions of all elements are kept.
+  // x plus each element's row-major position times `factor`, up to a multiple of kPrime. The sum
+  // has one small constant for each axis, so no positions of all elements are kept.
   Value AddPositions(Value x, const Shape& shape, int64_t factor) {
     const std::vector<int64_t> strides = RowMajorStrides(shape);
     for (size_t d = 0; d < shape.size(); ++d) {

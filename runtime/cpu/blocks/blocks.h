@@ -1,7 +1,7 @@
 // Rewrites a graph so that large short-lived values are computed block by block, and only one block
 // is in memory at a time.
-#ifndef LEMMA_RUNTIME_CPU_BLOCKS_H_
-#define LEMMA_RUNTIME_CPU_BLOCKS_H_
+#ifndef LEMMA_RUNTIME_CPU_BLOCKS_BLOCKS_H_
+#define LEMMA_RUNTIME_CPU_BLOCKS_BLOCKS_H_
 
 #include <cstdint>
 
@@ -43,4 +43,4 @@ WideGraph InBlocks(WideGraph wide, const BlockOptions& options = {});
 
 }  // namespace lemma::cpu
 
-#endif  // LEMMA_RUNTIME_CPU_BLOCKS_H_
+#endif  // LEMMA_RUNTIME_CPU_BLOCKS_BLOCKS_H_

@@ -1,4 +1,4 @@
-#include "runtime/cpu/carried_dims.h"
+#include "runtime/cpu/blocks/carried_dims.h"
 
 #include <algorithm>
 #include <set>

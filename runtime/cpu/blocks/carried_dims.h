@@ -1,6 +1,6 @@
 // Reads off an operator's definition which dimensions of its result can be computed in parts.
-#ifndef LEMMA_RUNTIME_CPU_CARRIED_DIMS_H_
-#define LEMMA_RUNTIME_CPU_CARRIED_DIMS_H_
+#ifndef LEMMA_RUNTIME_CPU_BLOCKS_CARRIED_DIMS_H_
+#define LEMMA_RUNTIME_CPU_BLOCKS_CARRIED_DIMS_H_
 
 #include <optional>
 #include <vector>
@@ -44,4 +44,4 @@ std::optional<Definition> InlinedDefinition(const Node& node);
 
 }  // namespace lemma::cpu
 
-#endif  // LEMMA_RUNTIME_CPU_CARRIED_DIMS_H_
+#endif  // LEMMA_RUNTIME_CPU_BLOCKS_CARRIED_DIMS_H_

@@ -1,4 +1,4 @@
-#include "runtime/cpu/block_regions.h"
+#include "runtime/cpu/blocks/block_regions.h"
 
 #include <algorithm>
 #include <memory>
@@ -166,8 +166,8 @@ int BlockRegions::Grow(int seed, BlockRegion* region) {
     for (size_t j = 0; j < inputs.size(); ++j) {
       const int from = uses_.NodeOf(inputs[j].node());
       if (!IsCandidate(from, floor_)) continue;
-      std::vector<BlockRegion::Axis> its;
-      for (const BlockRegion::Axis& axis : axes) its.push_back({false, DividedDim(n, axis, j)});
+      std::vector<BlockRegion::Axis> its(axes.size());
+      for (size_t a = 0; a < axes.size(); ++a) its[a].index = DividedDim(n, axes[a], j);
       if (std::any_of(its.begin(), its.end(), [](const auto& axis) { return axis.index < 0; })) {
         continue;  // stays whole
       }

@@ -1,4 +1,4 @@
-#include "runtime/cpu/separated_regions.h"
+#include "runtime/cpu/blocks/separated_regions.h"
 
 #include <algorithm>
 #include <string>

@@ -1,6 +1,6 @@
 // Finds the parts of a graph that can be computed block by block (blocks.h).
-#ifndef LEMMA_RUNTIME_CPU_BLOCK_REGIONS_H_
-#define LEMMA_RUNTIME_CPU_BLOCK_REGIONS_H_
+#ifndef LEMMA_RUNTIME_CPU_BLOCKS_BLOCK_REGIONS_H_
+#define LEMMA_RUNTIME_CPU_BLOCKS_BLOCK_REGIONS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "graph/graph.h"
-#include "runtime/cpu/blocks.h"
-#include "runtime/cpu/carried_dims.h"
+#include "runtime/cpu/blocks/blocks.h"
+#include "runtime/cpu/blocks/carried_dims.h"
 #include "runtime/plan/node_traits.h"
 #include "runtime/plan/use_table.h"
 
@@ -86,4 +86,4 @@ class BlockRegions {
 
 }  // namespace lemma::cpu
 
-#endif  // LEMMA_RUNTIME_CPU_BLOCK_REGIONS_H_
+#endif  // LEMMA_RUNTIME_CPU_BLOCKS_BLOCK_REGIONS_H_

@@ -1,7 +1,7 @@
 // Separates a region whose values are needed twice, far apart, into two regions that can each be
 // computed in blocks (blocks.h): the second region recomputes what it needs of the first.
-#ifndef LEMMA_RUNTIME_CPU_SEPARATED_REGIONS_H_
-#define LEMMA_RUNTIME_CPU_SEPARATED_REGIONS_H_
+#ifndef LEMMA_RUNTIME_CPU_BLOCKS_SEPARATED_REGIONS_H_
+#define LEMMA_RUNTIME_CPU_BLOCKS_SEPARATED_REGIONS_H_
 
 #include <optional>
 #include <utility>
@@ -9,7 +9,7 @@
 
 #include "graph/graph.h"
 #include "graph/rebuild.h"
-#include "runtime/cpu/block_regions.h"
+#include "runtime/cpu/blocks/block_regions.h"
 
 namespace lemma::cpu {
 
@@ -25,10 +25,11 @@ struct SeparatedRegion {
 // step of training, the gradient of attention reads the probabilities. In the result they read
 // copies, which are recomputed from values outside the region behind barriers
 // (graph/barrier.h). nullopt if no large value has to be recomputed, if this takes more than
-// three tenths of the region's operations, or if late nodes depend on each other through nodes outside.
+// three tenths of the region's operations, or if late nodes depend on each other through nodes
+// outside.
 std::optional<SeparatedRegion> Separated(BlockRegions& regions, const Graph& graph,
                                          const BlockRegion& region, const std::vector<int>& late);
 
 }  // namespace lemma::cpu
 
-#endif  // LEMMA_RUNTIME_CPU_SEPARATED_REGIONS_H_
+#endif  // LEMMA_RUNTIME_CPU_BLOCKS_SEPARATED_REGIONS_H_

@@ -1,4 +1,4 @@
-#include "runtime/cpu/blocks.h"
+#include "runtime/cpu/blocks/blocks.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,9 +15,9 @@
 #include "graph/expr/substitute.h"
 #include "graph/ops/formula.h"
 #include "graph/rebuild.h"
-#include "runtime/cpu/block_regions.h"
-#include "runtime/cpu/carried_dims.h"
-#include "runtime/cpu/separated_regions.h"
+#include "runtime/cpu/blocks/block_regions.h"
+#include "runtime/cpu/blocks/carried_dims.h"
+#include "runtime/cpu/blocks/separated_regions.h"
 #include "runtime/plan/group_work.h"
 
 namespace lemma::cpu {
