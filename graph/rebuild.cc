@@ -104,7 +104,8 @@ std::optional<Graph> ReplaceValuesEverywhere(const Graph& graph, const ValueMap&
     const NodePtr now = node->is_op() ? Reapply(node, map) : node;
     for (int i = 0; i < node->num_outputs(); ++i) {
       const Value before(node, i), after(now, i);
-      if (now != node) map.insert_or_assign(before, after);
+      // Another output of a node with a key may still be read.
+      if (now != node && !replacements.contains(before)) map.insert_or_assign(before, after);
       if (auto its = keys.find(before); its != keys.end()) {
         for (const Value& key : its->second) map.insert_or_assign(key, after);
       }

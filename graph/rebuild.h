@@ -18,8 +18,10 @@ using ValueMap = absl::flat_hash_map<Value, Value>;
 // changed to its new value; it contains `replacements`. Linear in the size of the graph.
 Graph ReplaceValues(const Graph& graph, const ValueMap& replacements, ValueMap* changed = nullptr);
 
-// The same, except that replacements are rewritten too, so they may contain keys: each use of a key
-// in them becomes the key's replacement. nullopt if a replacement would contain itself.
+// The same, except that replacements are rewritten too: they may depend on keys, and each use of a
+// key in them becomes the key's replacement. No replacement may be a key itself. *changed has the
+// keys and rewritten values that the result depends on. nullopt if a replacement would depend on
+// itself.
 std::optional<Graph> ReplaceValuesEverywhere(const Graph& graph, const ValueMap& replacements,
                                              ValueMap* changed = nullptr);
 

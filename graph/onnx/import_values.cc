@@ -40,6 +40,15 @@ void RoundToOnnx(Attrs* attrs) {
   }
 }
 
+// Makes reals that were not given the f32 numbers that ONNX means. In f64, the numbers given are
+// exact: ONNX's own attributes are f32, and others are elements of f64 tensors.
+void RoundDefaults(const Attrs& given, Attrs* complete) {
+  for (auto& [name, attr] : *complete) {
+    if (given.count(name) > 0) continue;
+    if (double* value = std::get_if<double>(&attr)) *value = static_cast<float>(*value);
+  }
+}
+
 // The symbolic dimensions in the sizes of the node's results and in its attributes.
 std::map<std::string, SizeRange> DimsIn(const Node& node) {
   std::map<std::string, SizeRange> dims;
@@ -61,10 +70,16 @@ absl::StatusOr<std::vector<Value>> ModelImporter::Apply(absl::string_view op,
                                                         std::vector<Value> inputs, Attrs attrs) {
   const OpDef* def = FindOp(op);
   if (def != nullptr) {
-    auto complete = CompleteAttrs(*def, std::move(attrs));
+    auto complete = CompleteAttrs(*def, attrs);
     if (!complete.ok()) return complete.status();
+    const bool is_f64 = std::any_of(inputs.begin(), inputs.end(),
+                                    [](const Value& v) { return v.dtype() == DType::kF64; });
+    if (is_f64) {
+      RoundDefaults(attrs, &*complete);
+    } else {
+      RoundToOnnx(&*complete);
+    }
     attrs = *std::move(complete);
-    RoundToOnnx(&attrs);
   }
   auto outputs = ApplyOp(op, std::move(inputs), std::move(attrs));
   if (!outputs.ok()) return outputs;

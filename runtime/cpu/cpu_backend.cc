@@ -216,7 +216,8 @@ class CpuExecutable : public Executable {
   std::vector<KernelTiming> Timings(const std::vector<double>& ms,
                                     const std::vector<double>& start_ms) {
     std::vector<KernelTiming> rows;
-    absl::flat_hash_map<Value, size_t> first_step;  // that computes a part of the value
+    absl::flat_hash_map<Value, size_t>
+        first_step;  // by value: the first step that computes a part of it
     for (size_t i = 0; i < ms.size(); ++i) {
       const CpuKernelSpec& spec = *plan_.steps[i].spec;
       if (work_.size() == i) work_.push_back(WorkOf(spec));
@@ -227,7 +228,7 @@ class CpuExecutable : public Executable {
     return rows;
   }
 
-  // The value of the graph of which the kernel computes the whole or a part.
+  // A value of the graph. The kernel computes all or a part of it.
   Value ValueOf(const CpuKernelSpec& spec) const {
     const Value& v = spec.nodes.empty() ? spec.inputs[0].value : spec.outputs[0].value;
     return plan_.wide.OriginOf(v);

@@ -258,14 +258,18 @@ class Planner {
     if (users.size() != 1) return {};
     const NodePtr& user = uses_.nodes[users[0]];
     if (grouping_.role[users[0]] == NodeRole::kKernel) {
-      // The kernel may add its result to v in v's place, in v's layout.
+      // The kernel may add its result to v in v's place, in v's layout. Such sums form long chains.
+      if (auto known = preferred_.find(v); known != preferred_.end()) return known->second;
       const Group& group = grouping_.groups[grouping_.group_of[users[0]]];
       if (users[0] == group.head || group.def == &PointwiseKernel()) return {};
       const auto spec = SpecOf(group);
-      spec->def->layouts(*spec, {});
+      const int index = spec->InputIndex(v);
+      Strides wanted = Preferred(spec->outputs[0].value);
+      spec->def->layouts(*spec, wanted);
       const std::vector<int>& places = spec->in_place;
-      const bool adds = std::count(places.begin(), places.end(), spec->InputIndex(v)) > 0;
-      return adds ? Preferred(spec->outputs[0].value) : Strides();
+      const bool adds = std::count(places.begin(), places.end(), index) > 0;
+      if (!adds || spec->inputs[index].strides != wanted) wanted.clear();
+      return preferred_[v] = std::move(wanted);
     }
     if (grouping_.role[users[0]] != NodeRole::kView) return {};
     const NodeTraits& traits = traits_.Of(*user);
@@ -542,6 +546,7 @@ class Planner {
   std::vector<int> holders_;  // by buffer: the number of values in it
   std::map<std::pair<int, Strides>, Location> reordered_;
   std::set<std::pair<std::pair<int, int64_t>, int>> copied_;
+  absl::flat_hash_map<Value, Strides> preferred_;  // of values to which a kernel adds its result
 };
 
 }  // namespace

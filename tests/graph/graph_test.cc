@@ -192,7 +192,18 @@ TEST(RebuildTest, ReplacementsMayContainKeys) {
   EXPECT_EQ(changed.at(a), s);
   EXPECT_EQ(changed.at(c), op("abs", s));
   EXPECT_EQ(changed.at(op("abs", a)), op("abs", s));
-  // Each would contain the other.
+  // Of two outputs, one is replaced by a value that depends on the other.
+  GraphBuilder two("two");
+  const Value z = two.Input("z", F32({4, 3}));
+  const std::vector<Value> halves = *ApplyOp(
+      "split", {op("relu", z)}, {{"axis", int64_t{0}}, {"sizes", std::vector<int64_t>{2, 2}}});
+  two.Output("y", sum(halves[0], halves[1]));
+  const auto split = ReplaceValuesEverywhere(
+      *std::move(two).Build(), {{halves[0], op("abs", halves[1])}, {op("relu", z), op("tanh", z)}});
+  ASSERT_TRUE(split.has_value());
+  const Value second = (*ApplyOp("split", {op("tanh", z)}, halves[0].node().attrs()))[1];
+  EXPECT_EQ(split->outputs()[0], sum(op("abs", second), second));
+  // Each would depend on the other.
   EXPECT_FALSE(ReplaceValuesEverywhere(graph, {{a, op("abs", c)}, {c, op("tanh", a)}}).has_value());
 }
 

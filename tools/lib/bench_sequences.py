@@ -115,16 +115,17 @@ def run_torch(name, steps):
 
 def measured(command):
     """The command's report, and the peak resident memory of its process; None if it fails."""
-    process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE,
-                               stderr=subprocess.DEVNULL, text=True)
-    resident = 0
-    while process.poll() is None:
-        try:
-            resident = max(resident, resident_bytes(process.pid))
-        except (OSError, AttributeError):
-            pass  # it has just ended
-        time.sleep(0.01)
-    text = process.stdout.read()
+    with tempfile.TemporaryFile("w+") as output:
+        process = subprocess.Popen(list(map(str, command)), stdout=output, stderr=subprocess.DEVNULL)
+        resident = 0
+        while process.poll() is None:
+            try:
+                resident = max(resident, resident_bytes(process.pid))
+            except (OSError, AttributeError):
+                pass  # it has just ended
+            time.sleep(0.01)
+        output.seek(0)
+        text = output.read()
     return {**json.loads(text), "resident_bytes": resident} if process.returncode == 0 else None
 
 
@@ -156,6 +157,8 @@ def measure(flags, name, folder):
             report = measured(command)
             if report:
                 rounds[key].append(report)
+    if len(rounds["lemma"]) < flags.rounds:
+        raise RuntimeError(f"{name}: {flags.lemma} failed")
     row = {"case": name, "ms": {}, "resident_bytes": {}, "values_bytes": {}, "to": {}}
     medians = {key: [statistics.median(r["ms"][1:]) for r in reports]
                for key, reports in rounds.items() if len(reports) == flags.rounds}

@@ -10,8 +10,8 @@
 namespace lemma::cpu {
 namespace {
 
-// What an application's definition says, kept for all graphs: a search plans many graphs of the
-// same applications.
+// Keeps what `read` reads off a definition, for all graphs: a search plans many graphs of the same
+// applications.
 template <typename T, T (*read)(const Node&)>
 const T& Known(const Node& node) {
   static thread_local absl::flat_hash_map<uint64_t, std::unique_ptr<T>> known;
@@ -106,15 +106,16 @@ const CarriedDims& BlockRegions::Carried(int n) {
   return Known<CarriedDims, CarriedDimsOf>(*uses_.nodes[n]);
 }
 
-const std::vector<SummedDim>& BlockRegions::Summed(int n) {
-  return Known<std::vector<SummedDim>, SummedDimsOf>(*uses_.nodes[n]);
+const std::vector<SummedDim>& BlockRegions::SummedOf(const Node& node) {
+  return Known<std::vector<SummedDim>, SummedDimsOf>(node);
 }
 
 int BlockRegions::DividedDim(int n, const BlockRegion::Axis& axis, size_t input) {
   return axis.summed ? Summed(n)[axis.index].dims[input] : Carried(n)[axis.index][input];
 }
 
-// What dimension `dim` of operand v is in node `user`; nullopt: neither carried nor summed.
+// The axis of node `user` that divides dimension `dim` of operand v; nullopt: the node neither
+// carries the dimension nor sums over it.
 std::optional<BlockRegion::Axis> BlockRegions::AxisIn(int user, const Value& v, int dim) {
   const std::vector<Value>& inputs = uses_.nodes[user]->inputs();
   auto reads = [&](const std::vector<int>& dims) {
@@ -138,8 +139,8 @@ std::optional<BlockRegion::Axis> BlockRegions::AxisIn(int user, const Value& v, 
   return std::nullopt;
 }
 
-// Adds to the region what must be computed with its large values. Returns the index of an axis
-// that some of it does not have; -1: none.
+// Adds the nodes that must be computed together with the large values of the region. Returns the
+// index of an axis that some of it does not have; -1: none.
 int BlockRegions::Grow(int seed, BlockRegion* region) {
   std::vector<int> work = {seed};
   for (size_t next = 0; next < work.size(); ++next) {
@@ -206,8 +207,8 @@ std::optional<std::vector<BlockRegion::Axis>> BlockRegions::AxesIn(int n,
   return axes;
 }
 
-// Adds nodes with small results on paths from the region back to it, if they have the axes: what is
-// computed of each row's sum, say, before it is read beside the row.
+// Adds nodes with small results on paths from the region back to it, if they have the axes. An
+// example is an operator between the sum of each row and its use beside the row.
 void BlockRegions::AddSmallNodes(BlockRegion* region) {
   const int first = region->nodes.front(), last = region->nodes.back();
   const BlockRegion large = *region;
@@ -254,8 +255,8 @@ int BlockRegions::Add(int n, std::vector<BlockRegion::Axis> axes, BlockRegion* r
   return -1;
 }
 
-// Whether some value is reduced along dimensions that are no axes and read again beside the
-// result. The reduction may be an operator of its own.
+// Whether some value is reduced, or cut, and read again beside the result. The reduction may be an
+// operator of its own.
 bool BlockRegions::Pays(const BlockRegion& region) const {
   if (region.nodes.size() < 2) return false;
   if (!options_.only_cascades) return true;

@@ -19,7 +19,7 @@ namespace lemma::cpu {
 // Values that are computed together, by blocks of some dimensions: the axes. Nodes are positions in
 // the order of BlockRegions::uses().
 struct BlockRegion {
-  // What an axis is in a node: a dimension of its result or, if `summed`, of its operands, along
+  // An axis as a node has it: a dimension of its result or, if `summed`, of its operands, along
   // which it adds up (SummedDimsOf).
   struct Axis {
     bool summed = false;
@@ -56,8 +56,11 @@ class BlockRegions {
   // can be computed, something outside must be, so they are no part of one region with the others.
   std::vector<int> LateNodes(const BlockRegion& region) const;
 
-  // Whether the node's result is one that nodes outside the region last found must not read.
+  // Whether the result is too large to be kept whole beside the region last found.
   bool IsLarge(int n) const { return IsCandidate(n, floor_); }
+
+  // SummedDimsOf, kept.
+  static const std::vector<SummedDim>& SummedOf(const Node& node);
 
   const UseTable& uses() const { return uses_; }
   Value ValueOf(int n) const { return Value(uses_.nodes[n], 0); }
@@ -65,7 +68,7 @@ class BlockRegions {
  private:
   bool IsCandidate(int n, int64_t bytes) const;
   const CarriedDims& Carried(int n);
-  const std::vector<SummedDim>& Summed(int n);
+  const std::vector<SummedDim>& Summed(int n) { return SummedOf(*uses_.nodes[n]); }
   int DividedDim(int n, const BlockRegion::Axis& axis, size_t input);
   std::optional<BlockRegion::Axis> AxisIn(int user, const Value& v, int dim);
   std::optional<std::vector<BlockRegion::Axis>> AxesIn(int n, const BlockRegion& region);

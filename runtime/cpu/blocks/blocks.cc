@@ -23,8 +23,8 @@
 namespace lemma::cpu {
 namespace {
 
-// The bytes that all blocks may move of what stays whole: so many times the bytes of the largest
-// value, or a byte for so many operations.
+// The most bytes that all blocks may move of values that stay whole: kMostMoved times the bytes of
+// the seed, or one byte for each kOperationsPerByte operations, whichever is more.
 constexpr double kMostMoved = 8;
 constexpr double kOperationsPerByte = 64;
 
@@ -272,7 +272,7 @@ class Blocker {
     std::vector<std::pair<int, int64_t>> extents;  // of the variables of a sum
     for (size_t a = 0; a < axes.size(); ++a) {
       if (axes[a].summed) {
-        extents.emplace_back(SummedDimsOf(node)[axes[a].index].variable, ranges[a].size);
+        extents.emplace_back(regions_.SummedOf(node)[axes[a].index].variable, ranges[a].size);
       } else {
         wanted.shape[axes[a].index] = ranges[a].size;
       }
@@ -299,17 +299,21 @@ class Blocker {
   const BlockOptions options_;
   const Graph graph_;
   BlockRegions regions_;
-  std::vector<Value> done_;  // by result: what the blocks so far made of it last
+  std::vector<Value> done_;  // by result: the part or partial sum computed last
   absl::flat_hash_map<std::pair<uint64_t, uint64_t>, bool> compared_;  // by both applications
 };
 
 // Composes the origins: `added` maps values of `changed`'s graph to values of the graph before.
 void AddOrigins(const ValueMap& changed, const ValueMap& added, WideGraph* wide) {
-  auto add = [wide](const Value& now, const Value& before) {
-    wide->origin.try_emplace(now, wide->OriginOf(before));
+  auto add = [wide](const ValueMap& origins) {
+    for (const auto& [now, before] : origins) wide->origin.try_emplace(now, before);
   };
-  for (const auto& [now, before] : added) add(now, before);
-  for (const auto& [before, now] : changed) add(now, before);
+  ValueMap origins;  // not inserted before all are known, so their order does not matter
+  for (const auto& [now, before] : added) origins.try_emplace(now, wide->OriginOf(before));
+  add(origins);
+  origins.clear();
+  for (const auto& [before, now] : changed) origins.try_emplace(now, wide->OriginOf(before));
+  add(origins);
 }
 
 // Whether a region around the value can be divided, or the graph does not compute the value.
@@ -354,21 +358,26 @@ bool SeparateOne(const BlockOptions& options, absl::flat_hash_set<Value>* tried,
 bool DivideAll(const BlockOptions& options, absl::flat_hash_set<Value>* tried, WideGraph* wide) {
   Blocker blocker(wide->graph, options);
   BlockRegions& regions = blocker.regions();
-  absl::flat_hash_set<int> taken;  // nodes of the regions found
-  std::vector<ValueMap> found;     // replacements, by region
-  std::vector<Value> now_tried;
+  absl::flat_hash_set<int> taken;             // nodes of the regions found
+  std::vector<ValueMap> found;                // replacements, by region
+  std::vector<Value> now_tried, first_tried;  // origins; of the first region alone
   ValueMap added;
   for (const int seed : regions.Seeds()) {
     const Value origin = wide->OriginOf(regions.ValueOf(seed));
     if (taken.count(seed) > 0 || tried->count(origin) > 0) continue;
-    now_tried.push_back(origin);
     const std::optional<BlockRegion> region = regions.Around(seed);
-    if (!region || !regions.LateNodes(*region).empty()) continue;
+    if (!region || !regions.LateNodes(*region).empty()) {
+      now_tried.push_back(origin);
+      continue;
+    }
     const bool overlaps = std::any_of(region->nodes.begin(), region->nodes.end(),
                                       [&](int n) { return taken.count(n) > 0; });
     if (overlaps) continue;
+    now_tried.push_back(origin);
     ValueMap replacements = blocker.Replacements(*region, seed, &added);
     if (replacements.empty()) continue;
+    for (const int n : region->nodes) now_tried.push_back(wide->OriginOf(regions.ValueOf(n)));
+    if (found.empty()) first_tried = now_tried;
     taken.insert(region->nodes.begin(), region->nodes.end());
     found.push_back(std::move(replacements));
   }
@@ -376,11 +385,11 @@ bool DivideAll(const BlockOptions& options, absl::flat_hash_set<Value>* tried, W
   ValueMap all, changed;
   for (const ValueMap& replacements : found) all.insert(replacements.begin(), replacements.end());
   std::optional<Graph> graph = ReplaceValuesEverywhere(wide->graph, all, &changed);
-  if (graph) {
-    tried->insert(now_tried.begin(), now_tried.end());
-  } else {  // two regions wait for each other
+  if (!graph) {  // two regions wait for each other
     graph = ReplaceValues(wide->graph, found[0], &changed);
+    now_tried = std::move(first_tried);
   }
+  tried->insert(now_tried.begin(), now_tried.end());
   wide->graph = *std::move(graph);
   AddOrigins(changed, added, wide);
   return true;

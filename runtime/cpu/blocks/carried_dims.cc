@@ -122,10 +122,8 @@ CarriedDims CarriedDimsOf(const Node& node) {
       const std::optional<int> dim = reads.DimensionOf(var, input);
       if (!dim) break;
       // A part of the input must have the same indices.
-      if (*dim >= 0 &&
-          definition->inputs[input].dims[*dim].AsConst() != tensor.axes[d].extent.AsConst()) {
-        break;
-      }
+      const std::optional<int64_t> extent = tensor.axes[d].extent.AsConst();
+      if (*dim >= 0 && (!extent || definition->inputs[input].dims[*dim].AsConst() != extent)) break;
       dims.push_back(*dim);
     }
     if (static_cast<int>(dims.size()) == definition->num_inputs()) carried[d] = std::move(dims);
@@ -137,7 +135,15 @@ std::vector<SummedDim> SummedDimsOf(const Node& node) {
   const std::optional<Definition> definition = InlinedDefinition(node);
   if (!definition) return {};
   const DType dtype = node.type(0).dtype;
-  if (IsHalfFloat(dtype) || !(IsFloat(dtype) || IsInteger(dtype))) return {};
+  if (dtype != DType::kF32 && dtype != DType::kF64 && !IsInteger(dtype)) return {};
+  // A part of a sum of reals would be rounded to an integer.
+  auto is_integer = [](const ExprType& type) {
+    return IsInteger(type.dtype) || type.dtype == DType::kBool;
+  };
+  if (IsInteger(dtype) &&
+      !std::all_of(definition->inputs.begin(), definition->inputs.end(), is_integer)) {
+    return {};
+  }
   const ScalarExpr& body = definition->tensors[0].body;
   if (body.kind() != ScalarExpr::Kind::kReduce || body.reduce() != ReduceKind::kSum) return {};
   Reads reads(body);

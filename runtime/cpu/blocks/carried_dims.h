@@ -29,8 +29,8 @@ struct SummedDim {
   std::vector<int> dims;
 };
 
-// Empty if the definition of the node's only output is not a sum, or if a sum of sums would be
-// rounded more often than an f32: in 16-bit types.
+// Empty if the definition of the node's only output is not a sum. Only for results in f32 and f64,
+// and for sums of integers: in other types, each part would be rounded to few digits.
 //
 // Example: y[i, j] = sum_k x[i, k] * w[k, j] gives {{0, K, {1, 0}}}.
 std::vector<SummedDim> SummedDimsOf(const Node& node);

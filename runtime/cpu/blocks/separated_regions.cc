@@ -7,7 +7,6 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "graph/barrier.h"
-#include "graph/builder.h"
 #include "runtime/plan/group_work.h"
 
 namespace lemma::cpu {
@@ -44,6 +43,11 @@ double Operations(const UseTable& uses, const std::vector<int>& nodes) {
   return flops;
 }
 
+// The node's result for other operands of the same types.
+Value Reapplied(const Node& node, std::vector<Value> inputs) {
+  return Value(Node::Apply(&node.op(), std::move(inputs), node.attrs(), node.types()), 0);
+}
+
 }  // namespace
 
 std::optional<SeparatedRegion> Separated(BlockRegions& regions, const Graph& graph,
@@ -53,7 +57,7 @@ std::optional<SeparatedRegion> Separated(BlockRegions& regions, const Graph& gra
   const Value after = WaitedFor(regions, region, is_late);
   if (!after) return std::nullopt;
 
-  // What late nodes read, large values only: small ones stay in memory.
+  // Large values that late nodes read; small ones stay in memory.
   std::vector<int> copied;
   absl::flat_hash_set<int> is_copied;
   auto add_operands = [&](int n) {
@@ -91,13 +95,10 @@ std::optional<SeparatedRegion> Separated(BlockRegions& regions, const Graph& gra
         inputs.push_back(barrier);
       }
     }
-    absl::StatusOr<std::vector<Value>> applied =
-        ApplyOp(node.op().name, std::move(inputs), node.attrs());
-    if (!applied.ok()) return std::nullopt;
-    const Value v = regions.ValueOf(n);
-    copies[v] = applied->front();
-    result.origin.try_emplace(applied->front(), v);
-    result.recomputed.emplace_back(v, applied->front());
+    const Value v = regions.ValueOf(n), copy = Reapplied(node, std::move(inputs));
+    copies[v] = copy;
+    result.origin.try_emplace(copy, v);
+    result.recomputed.emplace_back(v, copy);
   }
   std::stable_sort(result.recomputed.begin(), result.recomputed.end(),
                    [](const auto& a, const auto& b) {
@@ -115,10 +116,7 @@ std::optional<SeparatedRegion> Separated(BlockRegions& regions, const Graph& gra
         inputs.push_back(v);
       }
     }
-    absl::StatusOr<std::vector<Value>> applied =
-        ApplyOp(node.op().name, std::move(inputs), node.attrs());
-    if (!applied.ok() || applied->size() != 1) return std::nullopt;
-    replacements[regions.ValueOf(n)] = applied->front();
+    replacements[regions.ValueOf(n)] = Reapplied(node, std::move(inputs));
   }
   result.graph = ReplaceValues(graph, replacements, &result.changed);
   return result;

@@ -1,4 +1,4 @@
-// Separates a region whose values are needed twice, far apart, into two regions that can each be
+// Separates a region whose values are needed again much later into two regions that can each be
 // computed in blocks (blocks.h): the second region recomputes what it needs of the first.
 #ifndef LEMMA_RUNTIME_CPU_BLOCKS_SEPARATED_REGIONS_H_
 #define LEMMA_RUNTIME_CPU_BLOCKS_SEPARATED_REGIONS_H_
@@ -15,7 +15,7 @@ namespace lemma::cpu {
 
 struct SeparatedRegion {
   Graph graph;
-  ValueMap changed;  // from values of the graph before to what takes their place
+  ValueMap changed;  // from values of the graph before to their replacements
   ValueMap origin;   // from each copy of a value of the graph before to this value
   // The recomputed values and their copies, the largest first.
   std::vector<std::pair<Value, Value>> recomputed;

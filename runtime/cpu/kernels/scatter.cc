@@ -1,6 +1,7 @@
 // Combines updates with a tensor at positions given by another one: sums, as in the gradients of
 // gathers, or extremes.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <optional>
 
@@ -65,7 +66,7 @@ class Scatter : public Kernel {
     return absl::OkStatus();
   }
 
-  // The zeros to which the gradient of a gather is added are not kept.
+  // A tensor of one number, such as the zeros in the gradient of a gather, is not kept.
   bool NeedsStatic(int input) const override { return input != inputs_[0] || !fill_; }
 
  protected:
@@ -90,17 +91,18 @@ class Scatter : public Kernel {
   }
 
  private:
-  // The number that all elements have, to the bit.
+  // The number that all elements have, with its sign; nullopt if it is NaN.
   static std::optional<float> NumberOf(const Tensor& x) {
     const absl::Span<const float> elements = x.data<float>();
-    auto same = [&](const float& e) { return std::memcmp(&e, &elements[0], sizeof(float)) == 0; };
+    const float first = elements[0];
+    auto same = [&](float e) { return e == first && std::signbit(e) == std::signbit(first); };
     if (!std::all_of(elements.begin(), elements.end(), same)) return std::nullopt;
-    return elements[0];
+    return first;
   }
 
   NodePtr node_;
   ScalarFn combiner_;
-  std::optional<float> fill_;  // of the tensor to combine with
+  std::optional<float> fill_;  // the number in all elements of operand 0, if that is known
   int inputs_[3];
   bool wide_;
 };

@@ -1,6 +1,7 @@
 #include "graph/onnx/import.h"
 
 #include <fstream>
+#include <variant>
 
 #include "absl/strings/match.h"
 #include "gmock/gmock.h"
@@ -90,6 +91,27 @@ TEST(ImportTest, ADefaultFitsItsInput) {
   auto model = OnnxModel("g (float[2] x, float[3] w) => (float[2] z) { z = Mul(x, w) }");
   AddOnes(&model, "w", {2});
   EXPECT_EQ(ErrorOf(model), "input 'w': f32[3] is declared, the value is f32[2]");
+}
+
+// ONNX's attributes are f32 numbers: 0.1 means 0.10000000149011612 in f64. Bounds in f64 are exact
+// even if they are f32 numbers.
+TEST(ImportTest, NumbersOfF64AreExact) {
+  auto model = OnnxModel(
+      "g (double[2] x) => (double[2] z, double[2] w) { y = LeakyRelu<alpha = 0.1>(x) "
+      "z = Clip(y, low) w = LeakyRelu(x) }");
+  onnx::TensorProto* low = model.mutable_graph()->add_initializer();
+  low->set_name("low");
+  low->set_data_type(onnx::TensorProto::DOUBLE);
+  low->add_double_data(static_cast<double>(0.3f));
+  auto imported = Import(model);
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  const Node& clip = imported->graph.outputs()[0].node();
+  EXPECT_EQ(std::get<double>(clip.attrs().at("min")), static_cast<double>(0.3f));
+  EXPECT_EQ(std::get<double>(clip.inputs()[0].node().attrs().at("alpha")),
+            static_cast<double>(0.1f));
+  // The default.
+  const Node& leaky = imported->graph.outputs()[1].node();
+  EXPECT_EQ(std::get<double>(leaky.attrs().at("alpha")), static_cast<double>(0.01f));
 }
 
 TEST(ImportTest, SortsNodes) {
