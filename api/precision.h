@@ -38,8 +38,8 @@ struct PrecisionRow {
   // and the number of terms of the longest one.
   int products = 0;
   int64_t terms = 0;
-  // Of the sums above, the largest B such that a sum is off by at most B sum |a_i| |b_i|
-  // (ProductErrorBound); 0 if there are none.
+  // The largest bound B of these sums: each is off by at most B sum |a_i| |b_i|
+  // (ProductErrorBound). 0 if there are no sums.
   double bound = 0;
   // The operators whose factors were rounded for the measurement, and those that were computed in
   // f32 instead, since their factors are no operands.

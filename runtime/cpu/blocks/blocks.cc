@@ -75,10 +75,9 @@ std::string BodyAt(const Definition& definition, const std::vector<bool>& zero, 
 class Blocker {
  public:
   Blocker(const Graph& graph, const BlockOptions& options)
-      : options_(options), graph_(graph), regions_(graph, options) {}
+      : options_(options), regions_(graph, options) {}
 
   BlockRegions& regions() { return regions_; }
-  const Graph& graph() const { return graph_; }
 
   // Values of the region that are read outside it, and what computes them in blocks; empty if it
   // cannot be done.
@@ -297,7 +296,6 @@ class Blocker {
   }
 
   const BlockOptions options_;
-  const Graph graph_;
   BlockRegions regions_;
   std::vector<Value> done_;  // by result: the part or partial sum computed last
   absl::flat_hash_map<std::pair<uint64_t, uint64_t>, bool> compared_;  // by both applications
