@@ -89,8 +89,9 @@ class TrainingRun {
   };
   // Runs steps until TrainingRunOptions::steps are done, or until *interrupted is true. An
   // interruption is not an error. Saves the state to the checkpoint file, if the options name one,
-  // every `every` steps and after the last step that it runs. Calls `on_step` after each step,
-  // before saving. Both arguments may be null.
+  // every `every` steps and after the last step, also if interrupted; an error loses the steps
+  // since the last checkpoint. Calls `on_step` after each step, before saving. Both arguments may
+  // be null.
   absl::Status Continue(const std::function<void(const Progress&)>& on_step,
                         const std::atomic<bool>* interrupted = nullptr);
 

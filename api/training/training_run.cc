@@ -200,12 +200,13 @@ absl::Status TrainingRun::Continue(const std::function<void(const Progress&)>& o
                                    const std::atomic<bool>* interrupted) {
   const TrainingRunOptions& options = state_->options;
   auto stopped = [interrupted] { return interrupted != nullptr && *interrupted; };
-  while (steps_done() < options.steps && !stopped()) {
+  bool last = steps_done() >= options.steps || stopped();
+  while (!last) {
     if (absl::Status s = state_->Load(); !s.ok()) return s;
     auto progress = state_->Step();
     if (!progress.ok()) return progress.status();
     if (on_step) on_step(*progress);
-    const bool last = steps_done() == options.steps || stopped();
+    last = steps_done() == options.steps || stopped();
     if (options.checkpoint.empty() || (!last && steps_done() % options.every != 0)) continue;
     if (absl::Status s = Save(options.checkpoint); !s.ok()) return s;
   }

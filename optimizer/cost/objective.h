@@ -29,7 +29,8 @@ struct Objective {
     kMemory,   // the peak; at equal peaks, the faster
     kProduct,  // time^(1 - w) * peak^w, where w is memory_weight
     kPareto,   // searches by time, by memory and by Deciding(), one after another; keeps a graph if
-               // each other priced graph is slower, needs more memory, or is equal in both
+               // each other priced graph is slower or needs more memory; of graphs equal in both,
+               // the first one with the fewest operators
   };
   Goal goal = Goal::kTime;
   // In bytes; 0: no limit. Graphs above the limit rank by their excess, behind all other graphs.

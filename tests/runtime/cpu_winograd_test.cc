@@ -172,6 +172,13 @@ TEST(Winograd, IsTakenWhereItIsFaster) {
   EXPECT_TRUE(IsFasterByWinograd({1, 128, 128, 28, 28}, large, 1));
   EXPECT_FALSE(IsFasterByWinograd({1, 640, 640, 17, 17}, large, 1));
   EXPECT_FALSE(IsFasterByWinograd({1, 32, 64, 147, 147}, large, 1));
+  EXPECT_TRUE(IsFasterByWinograd({1, 144, 144, 14, 14}, small, 2));
+  EXPECT_TRUE(IsFasterByWinograd({1, 32, 128, 27, 27}, small, 2));
+  EXPECT_FALSE(IsFasterByWinograd({1, 16, 64, 55, 55}, small, 2));
+  EXPECT_FALSE(IsFasterByWinograd({1, 256, 64, 13, 13}, small, 2));
+  EXPECT_FALSE(IsFasterByWinograd({1, 32, 32, 112, 112}, small, 2));
+  EXPECT_TRUE(IsFasterByWinograd({2, 64, 256, 14, 14}, large, 2));
+  EXPECT_FALSE(IsFasterByWinograd({2, 256, 48, 17, 17}, large, 2));
   EXPECT_FALSE(IsFasterByWinograd({1, 64, 64, 28, 28}, small, 4));
   if (!HasWinograd()) GTEST_SKIP() << "no AVX-512";
   const Graph graph = GraphWithWeights(Convolution({1, 64, 64, 56, 56, "[1,1,1,1]"}));

@@ -42,7 +42,7 @@ struct WordFormat {
 class WordLoader {
  public:
   // `nest` is the factor, lowered by LowerMerged with `batch` axes in front; it must outlive the
-  // loader. Its values are printed in the context's numbers.
+  // loader. Its values are computed in the arithmetic KernelContext::number.
   WordLoader(const KernelContext& context, const loops::Nest& nest, int batch,
              const FactorTile& tile, WordFormat format);
 
@@ -61,7 +61,7 @@ class WordLoader {
   // memory.
   const std::string& load() const { return load_; }
   const std::string& store() const { return store_; }
-  // The word at a row and a word of depth.
+  // The word number `word` of the depth, in row `row`; both count from the tile's first.
   std::string At(const std::string& row, const std::string& word) const {
     return along_depth_ ? absl::StrCat(tile_.name, "_tile[stage][", row, "][", word, "]")
                         : absl::StrCat(tile_.name, "_tile[stage][", word, "][", row, "]");
@@ -69,8 +69,8 @@ class WordLoader {
   NestPrinter& printer() { return printer_; }
 
  private:
-  // A line of the tile is a row, or a word of depth; its words are padded, so that the lanes of a
-  // warp read different banks.
+  // A line of the tile has the words of one row if along_depth_, otherwise one word of each row.
+  // Lines are padded, so that the lanes of a warp read different banks.
   int64_t Lines() const { return along_depth_ ? tile_.rows : tile_.words; }
   int64_t LineWords() const { return along_depth_ ? tile_.words + 4 : tile_.rows + 8; }
 
