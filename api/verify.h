@@ -35,7 +35,7 @@ struct VerifyOptions {
 struct VerifiedRule {
   Substitution rule;  // as read
   ProofOutcome outcome;
-  // Why the record in the file is not a current proof (ProofProblem in
+  // Why the record in the file is not a current proof (OutdatedRecord in
   // rewrite/rules/proof_check.h); "" if it is.
   std::string record_problem;
 };

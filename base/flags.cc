@@ -40,6 +40,11 @@ constexpr absl::string_view kUnits = "KMGT";
 
 std::string Nearest(absl::string_view given, absl::Span<const std::string> candidates) {
   std::string best;
+  for (const std::string& candidate : candidates) {
+    const bool is_shorter = best.empty() || candidate.size() < best.size();
+    if (given.size() >= 3 && absl::StartsWith(candidate, given) && is_shorter) best = candidate;
+  }
+  if (!best.empty()) return best;
   int least = static_cast<int>(given.size()) / 3 + 1;
   for (const std::string& candidate : candidates) {
     int distance = EditDistance(given, candidate);

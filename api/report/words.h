@@ -15,8 +15,8 @@ namespace lemma::api {
 // model runs.
 std::string WordsOf(const Substitution& rule, int times);
 
-// The contract in plain words: "same bits", "may round differently", or "may also differ in
-// overflow and NaN".
+// The contract in plain words: "same bits", "may round differently", "may also differ in overflow
+// and NaN", or "may differ by a proved bound".
 std::string WordsOf(FloatContract contract);
 
 // A change of a time in milliseconds, with its sign: "-40.0 us", "+1.250 ms", "0 us".

@@ -27,8 +27,8 @@ struct ProductSize {
 
 // A block computes rows * columns elements, in steps of `depth` products per element. Each thread
 // computes thread_rows * thread_columns of these elements. On tensor cores, each warp computes this
-// many, and `depth` counts 32-bit words: TF32 numbers, or pairs of 16-bit numbers. `stages` > 0:
-// the tile is for warpgroups (bulk_tile.cc), shared memory holds the factors of `stages` steps, and
+// many, and `depth` counts 32-bit words: TF32 numbers, pairs of 16-bit numbers, or four bytes.
+// `stages` > 0: the tile is for warpgroups (bulk_tile.cc), shared memory holds the factors of `stages` steps, and
 // `copy_warps` additional warps fetch the factors.
 struct TileShape {
   int rows, columns, depth, thread_rows, thread_columns;
@@ -56,10 +56,9 @@ struct TileUse {
   ProductSize size;  // of the whole sum
   TileChoice choice;
   ProductPrecision precision = ProductPrecision::kF32;
-  // The slot that holds each factor's elements; -1: the kernel computes the factor.
+  // The slot of each factor that is a tensor's elements as they are, without a guard; otherwise -1.
   int a_slot = -1, b_slot = -1;
-  // The slot of the tensor whose elements the factor is; where a guard excludes them, as padding
-  // does, the factor is 0. -1: the kernel computes the factor.
+  // The same, also if a guard makes the factor 0 elsewhere, as with padding.
   int a_tensor = -1, b_tensor = -1;
 };
 

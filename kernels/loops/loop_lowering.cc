@@ -397,12 +397,24 @@ Nest Lowerer::Lower(const NestSource& source) {
   return std::move(nest_);
 }
 
+// Puts the axes in the order of their strides in the result, so that axes whose elements are
+// adjacent in memory can become one.
+void SortAxes(Nest* nest) {
+  auto stride = [nest](int axis) { return std::abs(nest->out.CoefficientOf(axis)); };
+  if (!std::all_of(nest->axes.begin(), nest->axes.end(), stride)) return;
+  std::stable_sort(nest->axes.begin(), nest->axes.end(),
+                   [&](int a, int b) { return stride(a) > stride(b); });
+}
+
 }  // namespace
 
 Nest Lower(const NestSource& source, absl::Span<const Slot> slots, const LowerOptions& options) {
   Nest nest = Lowerer(slots).Lower(source);
   Compact(&nest);
-  if (options.merge_axes) MergeAxes(&nest, &nest.axes);
+  if (options.merge_axes) {
+    SortAxes(&nest);
+    MergeAxes(&nest, &nest.axes);
+  }
   MergeReductionAxes(&nest);
   return nest;
 }

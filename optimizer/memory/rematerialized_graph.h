@@ -35,8 +35,8 @@ struct Recomputation {
   // Pairs of a node of `nodes` and a reader that reads this copy of the node. If several
   // recomputations name the same pair, the last recomputation counts.
   std::set<std::pair<int, Copy>> late;
-  // For operands of `nodes` that are not in `nodes`: the number of the copy to read. An operand
-  // without an entry is read from its first copy.
+  // For operands of `nodes` that are not in `nodes`, and for `fetched`: the number of the copy to
+  // read. Without an entry, the first copy is read.
   std::map<int, int> operands;
   Copy token;  // the copies begin only after this computation
   // One of `nodes`, with one output, that is not recomputed. Instead, its copy with the number

@@ -86,7 +86,7 @@ class Result:
             low, high = self.interval
             return (
                 f"the last graph that was timed takes {self.json['found_ratio']:.3f} of the input's time"
-                f" (95 %: {low:.3f} to {high:.3f}): not certainly faster by 1 %"
+                f" (95 %: {low:.3f} to {high:.3f}): not certainly faster, by 0.5 % or more"
             )
         return "the search found nothing cheaper"
 

@@ -83,6 +83,8 @@ TEST(FlagsTest, ANumberMayBeLeftOut) {
 
 TEST(FlagsTest, SuggestsTheNearestFlag) {
   EXPECT_EQ(Example().Error({"--thread=2"}), "unknown flag --thread; did you mean --threads?");
+  EXPECT_EQ(Example().Error({"--form=x"}), "unknown flag --form; did you mean --format?");
+  EXPECT_EQ(Nearest("--out", {"--pet", "--outputs", "--output"}), "--output");
   EXPECT_EQ(Example().Error({"--zzzzzzzz"}), "unknown flag --zzzzzzzz; see lemma example --help");
 }
 

@@ -52,9 +52,10 @@ struct OnlyPlace {
 // OnlyPlace::difference is set if, on a sample,
 //   * the two sides of the region, computed by definition in double on values of the first graph,
 //     differ by more than rounding explains (measure.h); and
-//   * the outputs of the whole graphs differ in double by more than four times the change that
-//     other roundings (evidence/other_roundings.h) of the following weights and constants cause:
-//     those in the region, and every one that has a single element.
+//   * the outputs of the second graph differ in double, from those of the second graph with the
+//     first one's value at the place, by more than four times the change that other roundings
+//     (evidence/other_roundings.h) of some weights and constants cause: all those in the region,
+//     and elsewhere in both graphs those of a single element.
 std::optional<OnlyPlace> FindOnlyPlace(const SweptGraphs& graphs);
 
 // The place graphs.swept.assumed[0], if the graphs are proved equal except at the places in

@@ -31,10 +31,12 @@ struct OriginPlan {
   absl::flat_hash_map<std::string, Value> named;
   // A name of each value that is not spelled.
   absl::flat_hash_map<Value, std::string> names;
-  // By spelled value: the name under which a kept node or an output of the graph reads it, if any.
-  // For a constant or weight, this is the name of the value that it replaces.
+  // By spelled value. For an operator's result: its name, because a kept node or an output of the
+  // graph reads it under this name. For a constant or weight: the name of the value that it
+  // replaces; its own name is derived from this one.
   absl::flat_hash_map<Value, std::string> wished;
-  std::vector<Value> leaves;  // spelled constants and weights that are not in the graph's nodes
+  // Spelled constants and weights that only kept nodes read, so the graph's nodes lack them.
+  std::vector<Value> leaves;
 };
 
 // `usable` tells whether a node of the model may be written as it was. The plan depends only on the

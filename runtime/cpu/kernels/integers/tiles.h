@@ -4,8 +4,8 @@
 //
 // A row of the left matrix consists of runs of adjacent numbers, such as a row of a matrix, or a
 // row or a position of a convolution's window; long rows may be cut into several runs. All runs
-// have the same length, a multiple of 2 or 4: where a run is too short, the numbers behind it get
-// weight 0.
+// are read with the same length, a multiple of 2 (16-bit numbers) or 4 (bytes). Where a run has
+// fewer numbers, those behind it are read too, with weight 0.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_TILES_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_TILES_H_
 
@@ -52,8 +52,8 @@ struct Runs {
 // sums[i * step + j] = sum(r < runs.count, p < 2 * runs.groups)
 //     rows[i][runs.offsets[r] + p] * panel[((r * runs.groups + p / 2) * 16 + j) * 2 + p % 2]
 // for i < count <= TileRows(isa) and j < kPanelColumns. If `accumulate`, adds to the numbers in
-// `sums` instead of overwriting them. Sums wrap; the sum of two products of a pair must fit in 32
-// bits.
+// `sums` instead of overwriting them. Sums wrap. But two products that
+// one instruction adds (p = 2q and p = 2q + 1) must have a sum that fits in 32 bits.
 void MultiplyTile(const int16_t* const* rows, int64_t count, const Runs& runs, const int16_t* panel,
                   bool accumulate, int32_t* sums, int64_t step, IntegerIsa isa = BestIntegerIsa());
 
@@ -68,8 +68,8 @@ void MultiplyBytes(const uint8_t* const* rows, int64_t count, const Runs& runs, 
 // channels. Pixels lie `pixel_step` numbers apart in x and `step` numbers apart in sums.
 // sums[i * step + c] = sum(t < 2 * pairs)
 //     x[i * pixel_step + taps[t] + c] * weights[ChannelWeight(t, c)].
-// `taps` holds 2 * pairs offsets in x; if the number of taps is odd, the weights of the last one
-// are 0. Reads kPanelColumns numbers at each tap. Overwrites `sums`.
+// `taps` holds 2 * pairs offsets in x. If the window has an odd number of taps, one more offset
+// fills the last pair, with weights 0. Reads kPanelColumns numbers at each tap. Overwrites `sums`.
 void MultiplyChannels(const int16_t* x, int64_t pixels, int64_t pixel_step, const int64_t* taps,
                       int64_t pairs, const int16_t* weights, int32_t* sums, int64_t step,
                       IntegerIsa isa = BestIntegerIsa());
