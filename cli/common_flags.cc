@@ -65,6 +65,9 @@ void CommonFlags::AddCuda(Flags* flags) {
   flags->Choice("precision", &precision, PrecisionNames(),
                 "of products on the back end cuda: all but f32 use tensor cores; all but f32 and "
                 "stored round the factors");
+  flags->String("tiles", &tiles, "tuned|model|FILE",
+                "of products on the back end cuda: what lemma tune measured on this device, what "
+                "the time model chooses, or a file of lemma tune");
 }
 
 void CommonFlags::AddExecution(Flags* flags) {
@@ -84,6 +87,7 @@ api::ExecutionOptions CommonFlags::Execution() const {
   execution.backend_options = {fusion == "on",
                                reuse == "late",
                                PrecisionOf(precision),
+                               tiles,
                                {onnxruntime, nullptr},
                                winograd == "on"};
   return execution;

@@ -42,10 +42,10 @@ struct CommonFlags {
   bool json = false;    // print JSON instead of text
   int64_t seed = 1;     // of random inputs
   int64_t threads = 1;  // inside one kernel
-  // --backend, --fusion, --winograd, --reuse, --precision, and --onnxruntime: the file of ONNX
-  // Runtime's library.
+  // --backend, --fusion, --winograd, --reuse, --precision, --tiles, and --onnxruntime: the file of
+  // ONNX Runtime's library.
   std::string backend, fusion = "on", winograd = "on", reuse = "late", precision = "f32",
-                       onnxruntime;
+                       tiles = api::kTunedTiles, onnxruntime;
   std::vector<std::string> inputs;  // files of input values; empty: random values
   int64_t int_range = 2;            // random integers are in [0, int_range)
   bool training = false;            // set by commands: keep operators that act in training only
@@ -55,7 +55,7 @@ struct CommonFlags {
   void AddModel(Flags* flags);      // --dim, --reseed-weights, --json
   void AddRanges(Flags* flags);     // --range
   void AddFusion(Flags* flags);     // --fusion, --winograd
-  void AddCuda(Flags* flags);       // --reuse, --precision
+  void AddCuda(Flags* flags);       // --reuse, --precision, --tiles
   void AddExecution(Flags* flags);  // back end, threads, input values; the flags of AddFusion
 
   // The values of the flags as options of the library.

@@ -1,13 +1,21 @@
 #include "api/execution/backends.h"
 
+#include <cstdlib>
+#include <filesystem>
 #include <future>
 #include <system_error>
 #include <thread>
+#include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "api/models/option_error.h"
 #include "api/version.h"
+#include "base/file.h"
+#include "base/status_macros.h"
 #include "runtime/cpu/cpu_backend.h"
 #include "runtime/cuda/cuda_backend.h"
 #include "runtime/onnxruntime/ort_backend.h"
@@ -18,18 +26,19 @@ namespace {
 
 struct Entry {
   const char* name;
-  std::unique_ptr<Backend> (*make)(const BackendOptions& options);
+  absl::StatusOr<std::unique_ptr<Backend>> (*make)(const BackendOptions& options);
   // nullptr if the back end's kernels cannot be measured.
   std::unique_ptr<KernelMeasurer> (*make_measurer)(int threads, const BackendOptions& options);
   bool is_target = false;
 };
 
 template <bool libraries>
-CudaOptions Cuda(const BackendOptions& options) {
+absl::StatusOr<CudaOptions> Cuda(const BackendOptions& options) {
   CudaOptions result;
   result.libraries = libraries;
   result.reuse_late = options.reuse_late;
   result.grid.precision = options.precision;
+  LEMMA_ASSIGN_OR_RETURN(result.grid.tiles, TilesOf(options.tiles));
   return result;
 }
 
@@ -38,27 +47,36 @@ CpuOptions Cpu(const BackendOptions& options) {
 }
 
 template <bool libraries>
-std::unique_ptr<Backend> MakeCuda(const BackendOptions& options) {
-  return MakeCudaBackend(Cuda<libraries>(options));
+absl::StatusOr<std::unique_ptr<Backend>> MakeCuda(const BackendOptions& options) {
+  LEMMA_ASSIGN_OR_RETURN(const CudaOptions cuda, Cuda<libraries>(options));
+  return MakeCudaBackend(cuda);
 }
 
+// CheckExecutionOptions reports an error.
 template <bool libraries>
 std::unique_ptr<KernelMeasurer> MeasureCuda(int, const BackendOptions& options) {
-  return MakeCudaMeasurer(Cuda<libraries>(options));
+  const absl::StatusOr<CudaOptions> cuda = Cuda<libraries>(options);
+  return cuda.ok() ? MakeCudaMeasurer(*cuda) : nullptr;
 }
 
+using MadeBackend = absl::StatusOr<std::unique_ptr<Backend>>;
+
 constexpr Entry kBackends[] = {
-    {"cpu", [](const BackendOptions& options) { return MakeCpuBackend(Cpu(options)); },
+    {"cpu", [](const BackendOptions& options) -> MadeBackend { return MakeCpuBackend(Cpu(options)); },
      [](int threads, const BackendOptions& options) {
        return MakeCpuMeasurer(threads, Cpu(options));
      }},
     {"cuda", MakeCuda<true>, MeasureCuda<true>},
     {"cuda-generated", MakeCuda<false>, MeasureCuda<false>},
-    {"reference", [](const BackendOptions&) { return MakeReferenceBackend(); }, nullptr},
-    {"reference-f64",
-     [](const BackendOptions&) { return MakeReferenceBackend(BetweenOperators::kUnrounded); },
+    {"reference", [](const BackendOptions&) -> MadeBackend { return MakeReferenceBackend(); },
      nullptr},
-    {"onnxruntime", [](const BackendOptions& options) { return MakeOrtBackend(options.ort); },
+    {"reference-f64",
+     [](const BackendOptions&) -> MadeBackend {
+       return MakeReferenceBackend(BetweenOperators::kUnrounded);
+     },
+     nullptr},
+    {"onnxruntime",
+     [](const BackendOptions& options) -> MadeBackend { return MakeOrtBackend(options.ort); },
      [](int threads, const BackendOptions& options) {
        return MakeOrtMeasurer(threads, options.ort);
      },
@@ -80,6 +98,16 @@ std::vector<std::string> Names(bool targets) {
   return names;
 }
 
+// Without tuned tiles, so that a broken file of them does not matter.
+std::string VersionOf(const Entry& entry) {
+  BackendOptions options;
+  options.tiles = kModelTiles;
+  const absl::StatusOr<std::unique_ptr<Backend>> backend = entry.make(options);
+  return backend.ok() ? (*backend)->version() : std::string(backend.status().message());
+}
+
+constexpr char kTileHeading[] = "lemma tiles 1";
+
 // Whether the system can start so many threads at once. If it cannot, OpenMP would end the process.
 bool CanStart(int threads) {
   std::promise<void> ended;
@@ -99,6 +127,44 @@ bool CanStart(int threads) {
 }  // namespace
 
 std::vector<std::string> BackendNames() { return Names(/*targets=*/false); }
+
+std::string TileFileOf(absl::string_view device) {
+  const char* home = std::getenv("HOME");
+  if (home == nullptr || *home == '\0') return "";
+  std::string name(device);
+  for (char& c : name) {
+    if (!absl::ascii_isalnum(static_cast<unsigned char>(c))) c = '_';
+  }
+  return absl::StrCat(home, "/.cache/lemma/tiles/", name, ".txt");
+}
+
+std::string TileFileText(absl::string_view device, const codegen::TileTable& table) {
+  return absl::StrCat(kTileHeading, "\ndevice ", device, "\n", table.ToString());
+}
+
+absl::StatusOr<std::shared_ptr<const codegen::TileTable>> TilesOf(const std::string& tiles) {
+  std::string file = tiles;
+  if (tiles == kModelTiles) return nullptr;
+  if (tiles == kTunedTiles) {
+    const absl::StatusOr<std::string> device = CudaDeviceName();
+    if (!device.ok()) return nullptr;
+    file = TileFileOf(*device);
+    if (file.empty() || !std::filesystem::exists(file)) return nullptr;
+  }
+  constexpr int64_t kMostBytes = int64_t{64} << 20;
+  LEMMA_ASSIGN_OR_RETURN(const std::string text, ReadFile(file, kMostBytes));
+  const std::vector<std::string> parts = absl::StrSplit(text, absl::MaxSplits('\n', 2));
+  if (parts.size() != 3 || parts[0] != kTileHeading || !absl::StartsWith(parts[1], "device ")) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        file, ": not a file of tiles, which begins with '", kTileHeading, "' and the device"));
+  }
+  absl::StatusOr<codegen::TileTable> table = codegen::TileTable::Parse(parts[2]);
+  if (!table.ok()) {
+    return absl::Status(table.status().code(),
+                        absl::StrCat(file, ": ", table.status().message()));
+  }
+  return std::make_shared<const codegen::TileTable>(*std::move(table));
+}
 
 std::vector<std::string> TargetNames() { return Names(/*targets=*/true); }
 
@@ -152,6 +218,12 @@ absl::Status CheckExecutionOptions(const ExecutionOptions& execution) {
                                     "compute products in ",
                                     Name(execution.backend_options.precision)));
   }
+  if (cuda) {
+    const absl::Status s = TilesOf(execution.backend_options.tiles).status();
+    if (!s.ok()) {
+      return MarkOptionError(absl::Status(s.code(), absl::StrCat("option tiles: ", s.message())));
+    }
+  }
   return absl::OkStatus();
 }
 
@@ -169,7 +241,7 @@ std::string VersionText() {
   std::string text = absl::StrCat("lemma ", kVersion);
   for (const Entry& entry : kBackends) {
     if (entry.is_target) continue;
-    absl::StrAppend(&text, "\n", entry.name, ": ", entry.make({})->version());
+    absl::StrAppend(&text, "\n", entry.name, ": ", VersionOf(entry));
   }
   return text;
 }

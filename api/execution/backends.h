@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "kernels/codegen/product_precision.h"
+#include "kernels/codegen/tiles/tile_table.h"
 #include "runtime/executor.h"
 #include "runtime/measure.h"
 #include "runtime/onnxruntime/ort_backend.h"
@@ -24,6 +25,8 @@ std::vector<std::string> TargetNames();
 // Whether `backend` is in TargetNames().
 bool IsTarget(absl::string_view backend);
 
+inline constexpr char kTunedTiles[] = "tuned", kModelTiles[] = "model";  // BackendOptions::tiles
+
 // The comment on each option names the back ends that use it. Other back ends ignore the option.
 // For them, CheckExecutionOptions accepts fuse_layout, winograd and precision only with their
 // default values.
@@ -35,6 +38,9 @@ struct BackendOptions {
   bool reuse_late = true;
   // "cuda", "cuda-generated": the precision of the factors in sums of products.
   codegen::ProductPrecision precision = codegen::ProductPrecision::kF32;
+  // "cuda", "cuda-generated": the tiles of kernels. kTunedTiles: those that `lemma tune` measured
+  // on the device; kModelTiles: those of the time model; otherwise those in this file.
+  std::string tiles = kTunedTiles;
   OrtOptions ort;        // "onnxruntime"
   bool winograd = true;  // "cpu": Winograd's algorithm for convolutions, where it is faster
 };
@@ -44,7 +50,8 @@ struct ExecutionOptions {
   int threads = 1;                               // limit on CPU threads of a kernel, 1 … 1024
   BackendOptions backend_options;
 };
-// The back end with this name. InvalidArgument, listing BackendNames(), if there is none.
+// The back end with this name. InvalidArgument, listing BackendNames(), if there is none. The
+// errors of TilesOf.
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(absl::string_view name,
                                                      const BackendOptions& options = {});
 // Measures the kernels of the back end with this name; `threads` is as in ExecutionOptions. nullptr
@@ -53,10 +60,19 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(absl::string_view name,
 std::unique_ptr<KernelMeasurer> MakeMeasurer(absl::string_view backend, int threads,
                                              const BackendOptions& options = {});
 
+// The table that BackendOptions::tiles names. nullptr for kModelTiles, and for kTunedTiles if there
+// is no device or no table of it. NotFound or InvalidArgument, beginning with the path, if a file
+// cannot be read.
+absl::StatusOr<std::shared_ptr<const codegen::TileTable>> TilesOf(const std::string& tiles);
+// Where `lemma tune` keeps the table of a device: in ~/.cache/lemma/tiles; "" without a home.
+std::string TileFileOf(absl::string_view device);
+// The contents of a file of tiles: a heading, the device and the table's lines.
+std::string TileFileText(absl::string_view device, const codegen::TileTable& table);
+
 // InvalidArgument if fuse_layout or winograd is false for a back end other than "cpu", if the
 // precision is not f32 for a back end other than "cuda" and "cuda-generated", or if the number of
 // threads is not in 1…1024; ResourceExhausted if the system cannot start so many threads; NotFound
-// or FailedPrecondition if a target's library cannot be loaded. Messages name options
+// or FailedPrecondition if a target's library cannot be loaded; the errors of TilesOf. Messages name options
 // (api/models/option_error.h). Does not check the back end's name; MakeBackend does.
 absl::Status CheckExecutionOptions(const ExecutionOptions& execution);
 

@@ -162,7 +162,7 @@ class Builder {
       scores.insert(scores.end(), axes->begin(), axes->end());
     }
     AddRegisters(scores);
-    std::optional<GridKernel> kernel = KernelByStream(context_, *source, options_.stream, &fresh_);
+    std::optional<GridKernel> kernel = KernelByStream(context_, *source, options_, &fresh_);
     for (int i = 0; i < 2; ++i) DropRegisters();
     if (kernel) program_.kernels.push_back(*std::move(kernel));
     return kernel.has_value();
@@ -213,7 +213,11 @@ class Builder {
         options_.tile && std::any_of(all.begin(), all.end(), [&](const TileChoice& choice) {
           return choice.tile == options_.tile->tile && choice.parts == options_.tile->parts;
         });
-    return forced ? *options_.tile : ChooseTile(size, context_.precision);
+    return forced ? *options_.tile : Chosen(size);
+  }
+  TileChoice Chosen(const ProductSize& size) const {
+    return options_.tiles ? options_.tiles->Choose(size, context_.precision)
+                          : ChooseTile(size, context_.precision);
   }
 
   // Splits `reduce`, the only reduction of `source`, into parts and a reduction over the parts.
@@ -352,14 +356,14 @@ class Builder {
     if (used.precision != context_.precision) {
       // A part of the sum, whose factors have another form.
       used.size = SizeOf(context_, found.second, &fresh_);
-      used.choice.tile = ChooseTile(used.size, context_.precision).tile;
+      used.choice.tile = Chosen(used.size).tile;
       used.precision = context_.precision;
     }
     const TileShape* tile = &TileShapes(context_.precision)[used.choice.tile];
     if (tile->stages > 0 && !CopiesInBulk(context_, found.second, &fresh_)) {
       // A part of the sum, whose factors begin where the copy engine cannot.
       used.size.bulk = false;
-      used.choice.tile = ChooseTile(used.size, context_.precision).tile;
+      used.choice.tile = Chosen(used.size).tile;
       tile = &TileShapes(context_.precision)[used.choice.tile];
     }
     GridKernel kernel = tile->stages > 0     ? KernelByBulkTile(context_, tiled, *tile, &fresh_)

@@ -25,6 +25,7 @@
 #define LEMMA_KERNELS_CODEGEN_GRID_PROGRAM_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,7 +35,8 @@
 #include "graph/expr/tensor_expr.h"
 #include "kernels/codegen/gemm_call.h"
 #include "kernels/codegen/product_precision.h"
-#include "kernels/codegen/tile_choice.h"
+#include "kernels/codegen/tiles/tile_choice.h"
+#include "kernels/codegen/tiles/tile_table.h"
 
 namespace lemma::codegen {
 
@@ -96,6 +98,8 @@ constexpr int kWarpgroupArchitecture = 90;
 struct GridOptions {
   // For measurements: forces this choice for every sum of products that has it among TileChoices.
   std::optional<TileChoice> tile;
+  // Measured tiles of the device. Without a table, the time model chooses every tile.
+  std::shared_ptr<const TileTable> tiles;
   // How sums of products by tile round their factors. Definitions that compute in f64 or in
   // integers are not affected, nor are products of 8-bit integers.
   ProductPrecision precision = ProductPrecision::kF32;

@@ -11,7 +11,7 @@
 
 #include "kernels/codegen/grid_program.h"
 #include "kernels/codegen/nest_printer.h"
-#include "kernels/codegen/tile_choice.h"
+#include "kernels/codegen/tiles/tile_choice.h"
 #include "kernels/loops/contraction.h"
 #include "kernels/loops/loop_ir.h"
 #include "kernels/loops/loop_source.h"
@@ -107,10 +107,11 @@ std::optional<StreamedSource> MatchStreamed(const Definition& form, int sum_slot
                                             int* fresh);
 // One kernel for `source`, by warpgroup, that keeps the scores in registers; nullopt if the factors
 // cannot be copied in bulk, or the sizes do not fit. It rounds exp(score - greatest score so far),
-// not the softmax, to the factors' type, and divides the sums by `total` at the end. `forced`: the
-// tile to use if it is one of StreamTiles; otherwise ChooseStreamTile decides.
+// not the softmax, to the factors' type, and divides the sums by `total` at the end. The tile is
+// options.stream or, if that is not one of StreamTiles, that of options.tiles; otherwise
+// ChooseStreamTile decides.
 std::optional<GridKernel> KernelByStream(const KernelContext& context, const StreamedSource& source,
-                                         const std::optional<StreamTile>& forced, int* fresh);
+                                         const GridOptions& options, int* fresh);
 
 // `tiled` as a matrix product for libraries; nullopt if it does not have GemmCall's form, or if the
 // precision is f32x3. The result names slots where GemmCall has arguments; NumberArguments replaces

@@ -165,7 +165,7 @@ std::string DescriptorText(const BulkFactor& factor, const std::string& first, i
 }  // namespace
 
 std::optional<GridKernel> KernelByStream(const KernelContext& context, const StreamedSource& source,
-                                         const std::optional<StreamTile>& forced, int* fresh) {
+                                         const GridOptions& options, int* fresh) {
   std::optional<StreamedFactors> factors = MatchFactors(context, source, fresh);
   if (!factors) return std::nullopt;
   const Nest scores =
@@ -177,8 +177,10 @@ std::optional<GridKernel> KernelByStream(const KernelContext& context, const Str
   });
   std::optional<StreamTile> tile = ChooseStreamTile(size);
   if (!tile) return std::nullopt;
+  std::optional<StreamTile> wanted = options.stream;
+  if (!wanted && options.tiles) wanted = options.tiles->Find(size);
   for (const StreamTile& other : StreamTiles(size)) {
-    if (forced && other.rows == forced->rows && other.keys == forced->keys) tile = other;
+    if (wanted && other.rows == wanted->rows && other.keys == wanted->keys) tile = other;
   }
   const int nb = static_cast<int>(source.batch.size());
   TiledSource tiled{source.source, {}, source.sum_slot};

@@ -34,8 +34,6 @@ int64_t Size(const std::vector<Axis>& axes) {
   return size;
 }
 
-int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 Nest LowerMerged(const KernelContext& context, const ScalarExpr& body, int slot, const Idx& out,
                  const std::vector<Axis>& batch, const std::vector<Axis>& first,
                  const std::vector<Axis>& second, int* fresh) {

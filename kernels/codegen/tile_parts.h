@@ -16,7 +16,6 @@ namespace lemma::codegen {
 
 // The product of the extents.
 int64_t Size(const std::vector<Axis>& axes);
-int64_t CeilDivide(int64_t a, int64_t b);
 
 // Lowers `body`, an expression over the axes of `batch`, `first` and `second`, stored at index
 // `out` of `slot`. The nest's variables: 0 … nb - 1 for the axes of the batch; nb for all axes of

@@ -31,13 +31,18 @@ absl::Status CheckPrecision(const CudaOptions& options, int architecture) {
 
 #if HAVE_CUDA
 
+absl::StatusOr<std::string> DeviceName() {
+  auto device = OpenDevice();
+  if (!device.ok()) return device.status();
+  return absl::StrCat((*device)->name, " (sm_", (*device)->architecture, ")");
+}
+
 std::string Version(const CudaOptions& options) {
   auto device = OpenDevice();
   if (!device.ok()) return std::string(device.status().message());
   auto compiler = CompilerVersion();
   auto cublas = CublasVersion((*device)->driver_version / 1000);
-  return absl::StrCat((*device)->name, " (sm_", (*device)->architecture, "), driver for CUDA ",
-                      (*device)->driver_version / 1000, ".", (*device)->driver_version % 1000 / 10,
+  return absl::StrCat(*DeviceName(), ", driver for CUDA ", (*device)->driver_version / 1000, ".", (*device)->driver_version % 1000 / 10,
                       ", ", compiler.ok() ? *compiler : std::string(compiler.status().message()),
                       options.libraries && cublas.ok() ? ", " + *cublas : "",
                       options.grid.precision == codegen::ProductPrecision::kF32
@@ -89,6 +94,8 @@ absl::Status NotBuilt() {
   return absl::FailedPreconditionError(
       absl::StrCat("no CUDA device: the CUDA back end is ", kNotBuilt));
 }
+
+absl::StatusOr<std::string> DeviceName() { return NotBuilt(); }
 
 std::string Version(const CudaOptions&) { return kNotBuilt; }
 
@@ -165,6 +172,8 @@ absl::Status CompileAhead(absl::Span<const Graph> graphs, const CudaOptions& opt
   }
   return cuda::CompileAll(plans, architecture);
 }
+
+absl::StatusOr<std::string> CudaDeviceName() { return cuda::DeviceName(); }
 
 absl::StatusOr<std::vector<double>> TimeDeviceCopies(int64_t bytes, int runs) {
   return cuda::TimeCopiesOf(bytes, runs);

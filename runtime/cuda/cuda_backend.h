@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -38,6 +39,9 @@ std::unique_ptr<Backend> MakeCudaBackend(const CudaOptions& options = {});
 // needs no device. Fails as Plan and Compile do.
 absl::Status CompileAhead(absl::Span<const Graph> graphs, const CudaOptions& options = {},
                           int architecture = 0);
+
+// Such as "NVIDIA H200 (sm_90)"; FailedPrecondition without a device.
+absl::StatusOr<std::string> CudaDeviceName();
 
 // Milliseconds of each of `runs` copies within the device's memory. Each copy reads and writes
 // `bytes` bytes. FailedPrecondition without a device.

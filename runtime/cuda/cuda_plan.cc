@@ -150,6 +150,7 @@ class Planner {
       program = std::make_shared<const GridProgram>(*std::move(made));
     }
     step.program = program;
+    absl::StrAppend(&step.signature, TunedTilesOf(*program));
     step.buffers.assign(program->slots.size(), -1);
     for (size_t i = 0; i < operands.size(); ++i) step.buffers[i] = BufferOf(operands[i]);
     for (size_t k = 0; k < program->outputs.size(); ++k) {
@@ -165,6 +166,26 @@ class Planner {
     }
     plan_.steps.push_back(std::move(step));
     return absl::OkStatus();
+  }
+
+  // The tiles that the table of tiles changes, since the kernel takes another time with them.
+  std::string TunedTilesOf(const GridProgram& program) const {
+    if (options_.grid.tiles == nullptr) return "";
+    std::string text;
+    for (const GridKernel& kernel : program.kernels) {
+      if (kernel.tile) {
+        const auto& [tile, parts] = kernel.tile->choice;
+        const codegen::TileChoice model =
+            codegen::ChooseTile(kernel.tile->size, kernel.tile->precision);
+        if (tile == model.tile && parts == model.parts) continue;
+        absl::StrAppend(&text, " tile ", NameOf(kernel.tile->choice, kernel.tile->precision));
+      } else if (kernel.streamed) {
+        const codegen::TunedTile* tuned = options_.grid.tiles->Find(TunedSizeOf(kernel));
+        if (tuned == nullptr) continue;
+        absl::StrAppend(&text, " tile ", NameOf(tuned->stream));
+      }
+    }
+    return text;
   }
 
   // Differences that bodies do not show: element types, the order of outputs, and the sizes of
@@ -456,6 +477,17 @@ std::string CudaPlan::Describe(const Graph& graph) const {
     text += '\n';
   }
   return text;
+}
+
+codegen::TunedSize TunedSizeOf(const GridKernel& kernel) {
+  codegen::TunedSize size;
+  if (kernel.tile) {
+    size.product = kernel.tile->size;
+    size.precision = kernel.tile->precision;
+  } else if (kernel.streamed) {
+    size.stream = *kernel.streamed;
+  }
+  return size;
 }
 
 std::vector<KernelSet> KernelSetsOf(const CudaPlan& plan) {

@@ -110,6 +110,9 @@ struct PlanOptions {
 absl::StatusOr<CudaPlan> PlanGraph(const Graph& graph, NodeTraitsCache& traits,
                                    const PlanOptions& options = {});
 
+// The size by which a table of tiles knows the kernel, which must be by tile or streamed.
+codegen::TunedSize TunedSizeOf(const codegen::GridKernel& kernel);
+
 // Distinct kernels of a plan, in sets that are compiled separately and so in parallel. The pointers
 // point into the plan's programs.
 using KernelSet = std::vector<const codegen::GridKernel*>;

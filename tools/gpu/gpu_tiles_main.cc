@@ -1,5 +1,5 @@
 // Measures tiles and split counts of sums of products on a GPU, to which the model of
-// kernels/codegen/tile_choice.cc is fitted.
+// kernels/codegen/tiles/tile_choice.cc is fitted.
 //
 // Usage: gpu_tiles_main FOLDER OUT SECONDS
 //

@@ -1,4 +1,4 @@
-"""Fits the models of tiles on tensor cores (kernels/codegen/tile_choice.cc) to gpu_precision_main.
+"""Fits the models of tiles on tensor cores (kernels/codegen/tiles/tile_choice.cc) to gpu_precision_main.
 
     python3 tools/lib/fit_tensor_tiles.py data/measurements/gpu_precision.json
 

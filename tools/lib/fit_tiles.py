@@ -1,4 +1,4 @@
-"""Fits the model of kernels/codegen/tile_choice.cc to measurements of gpu_tiles_main.
+"""Fits the model of kernels/codegen/tiles/tile_choice.cc to measurements of gpu_tiles_main.
 
     python3 tools/lib/fit_tiles.py data/measurements/gpu_tiles_h100.txt
 

@@ -8,7 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "graph/builder.h"
-#include "kernels/codegen/tile_choice.h"
+#include "kernels/codegen/tiles/tile_choice.h"
 #include "runtime/cuda/fusion/byte_factors.h"
 #include "runtime/cuda/fusion/read_traits.h"
 #include "runtime/cuda/fusion/rebuilt_graph.h"

@@ -12,7 +12,7 @@
 #include "graph/builder.h"
 #include "gtest/gtest.h"
 #include "kernels/codegen/product_precision.h"
-#include "kernels/codegen/tile_choice.h"
+#include "kernels/codegen/tiles/tile_choice.h"
 #include "runtime/reference/reference.h"
 #include "tests/runtime/cuda/emulated_plans.h"
 #include "tests/runtime/runtime_testutil.h"

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "kernels/codegen/tile_choice.h"
+#include "kernels/codegen/tiles/tile_choice.h"
 #include "runtime/cuda/cuda_plan.h"
 #include "tests/base/repetitions.h"
 #include "tests/runtime/cuda/emulated_plans.h"

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "kernels/codegen/tile_choice.h"
+#include "kernels/codegen/tiles/tile_choice.h"
 #include "tests/runtime/runtime_testutil.h"
 #include "tests/verifier/kernels/checked_graph.h"
 

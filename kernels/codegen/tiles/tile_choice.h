@@ -1,8 +1,8 @@
 // Chooses the tile shape of a sum of products and the number of parts it is split into. Candidates
 // come from a fixed space; a model predicts the time of each. docs/measurements.md says how good
 // the choices are.
-#ifndef LEMMA_KERNELS_CODEGEN_TILE_CHOICE_H_
-#define LEMMA_KERNELS_CODEGEN_TILE_CHOICE_H_
+#ifndef LEMMA_KERNELS_CODEGEN_TILES_TILE_CHOICE_H_
+#define LEMMA_KERNELS_CODEGEN_TILES_TILE_CHOICE_H_
 
 #include <cstdint>
 #include <optional>
@@ -13,6 +13,8 @@
 #include "kernels/codegen/product_precision.h"
 
 namespace lemma::codegen {
+
+inline int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // The extents of out[batch, m, n] = sum(k) a(batch, m, k) * b(batch, n, k).
 struct ProductSize {
@@ -97,9 +99,11 @@ double SeparateMicroseconds(const StreamSize& size, ProductPrecision precision);
 double MovingMicroseconds(double bytes);
 
 // The element of TileChoices with the least predicted time. Splits the sum only if the split is
-// predicted to save a tenth of the time.
-TileChoice ChooseTile(const ProductSize& size, ProductPrecision precision);
+// predicted to save a tenth of the time. If `factors` are given, one for each of TileShapes, a
+// tile's predicted time is multiplied by its factor.
+TileChoice ChooseTile(const ProductSize& size, ProductPrecision precision,
+                      absl::Span<const double> factors = {});
 
 }  // namespace lemma::codegen
 
-#endif  // LEMMA_KERNELS_CODEGEN_TILE_CHOICE_H_
+#endif  // LEMMA_KERNELS_CODEGEN_TILES_TILE_CHOICE_H_

@@ -1,11 +1,10 @@
-#include "kernels/codegen/tile_choice.h"
+#include "kernels/codegen/tiles/tile_choice.h"
 
 #include <algorithm>
 #include <cmath>
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/codegen/tile_parts.h"
 
 namespace lemma::codegen {
 namespace {
@@ -279,11 +278,13 @@ double SeparateMicroseconds(const StreamSize& size, ProductPrecision precision) 
 
 double MovingMicroseconds(double bytes) { return kLaunch + bytes / kBytesPerMicrosecond; }
 
-TileChoice ChooseTile(const ProductSize& size, ProductPrecision precision) {
+TileChoice ChooseTile(const ProductSize& size, ProductPrecision precision,
+                      absl::Span<const double> factors) {
   // Parts need memory, and the model is not exact.
   constexpr double kWorthParts = 0.9;
   auto time = [&](const TileChoice& choice) {
-    return PredictedMicroseconds(size, choice, precision) / (choice.parts > 1 ? kWorthParts : 1);
+    return PredictedMicroseconds(size, choice, precision) / (choice.parts > 1 ? kWorthParts : 1) *
+           (factors.empty() ? 1 : factors[choice.tile]);
   };
   const std::vector<TileChoice> choices = TileChoices(size, precision);
   return *std::min_element(

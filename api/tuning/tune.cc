@@ -1,0 +1,82 @@
+#include "api/tune.h"
+
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "api/execution/backends.h"
+#include "api/models/option_error.h"
+#include "base/file.h"
+#include "base/status_macros.h"
+#include "runtime/cuda/cuda_backend.h"
+
+namespace lemma::api {
+namespace {
+
+std::unique_ptr<KernelMeasurer> MeasurerOfDevice(
+    codegen::ProductPrecision precision, std::shared_ptr<const codegen::TileTable> tiles) {
+  CudaOptions options;
+  options.libraries = false;  // the generated kernels are measured
+  options.grid.precision = precision;
+  options.grid.tiles = std::move(tiles);
+  return MakeCudaMeasurer(options);
+}
+
+// The table in the file; an empty one if there is no such file.
+absl::StatusOr<codegen::TileTable> TableIn(const std::string& file) {
+  if (!std::filesystem::exists(file)) return codegen::TileTable();
+  LEMMA_ASSIGN_OR_RETURN(const auto table, TilesOf(file));
+  return *table;
+}
+
+}  // namespace
+
+absl::StatusOr<TuneResult> Tune(const Model& model, const TuneOptions& options) {
+  if (options.most_tiles < 1 || options.most_tiles > 1000) {
+    return OptionError(
+        absl::StrCat("option most_tiles: ", options.most_tiles, " is not in 1…1000"));
+  }
+  TuneResult result;
+  result.device = options.device;
+  cuda::MeasurerMaker measurer = options.measurer;
+  if (!measurer) {
+    const absl::StatusOr<std::string> device = CudaDeviceName();
+    if (!device.ok()) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "tiles are measured on the GPU of this machine: ", device.status().message()));
+    }
+    result.device = *device;
+    measurer = [&options](std::shared_ptr<const codegen::TileTable> tiles) {
+      return MeasurerOfDevice(options.precision, std::move(tiles));
+    };
+  }
+  result.file = options.tiles.empty() ? TileFileOf(result.device) : options.tiles;
+  if (result.file.empty()) {
+    return OptionError("option tiles: there is no home folder, so a file has to be given");
+  }
+  std::error_code error;  // CheckWritable reports what this cannot do
+  const std::filesystem::path folder = std::filesystem::path(result.file).parent_path();
+  if (options.tiles.empty()) std::filesystem::create_directories(folder, error);
+  if (absl::Status s = CheckWritable(result.file); !s.ok()) return s;
+  LEMMA_ASSIGN_OR_RETURN(codegen::TileTable table, TableIn(result.file));
+  result.known = static_cast<int>(table.size());
+
+  codegen::GridOptions grid;
+  grid.precision = options.precision;
+  cuda::TunerOptions tuner;
+  tuner.most_tiles = static_cast<int>(options.most_tiles);
+  tuner.again = options.again;
+  tuner.deadline = options.deadline;
+  tuner.on_size = [&](const cuda::TunedKernel& kernel, int left) -> absl::Status {
+    const std::string text = TileFileText(result.device, table);
+    if (absl::Status s = WriteFileAtomically(result.file, {text}); !s.ok()) return s;
+    if (options.on_size) options.on_size(kernel, left);
+    return absl::OkStatus();
+  };
+  LEMMA_ASSIGN_OR_RETURN(result.tuned,
+                         cuda::TuneTiles(model.graph, grid, tuner, measurer, &table));
+  return result;
+}
+
+}  // namespace lemma::api

@@ -1,0 +1,64 @@
+// Searches the tiles of a graph's kernels by measuring them on a device.
+#ifndef LEMMA_RUNTIME_CUDA_TUNER_H_
+#define LEMMA_RUNTIME_CUDA_TUNER_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/deadline.h"
+#include "graph/graph.h"
+#include "kernels/codegen/grid_program.h"
+#include "runtime/measure.h"
+
+namespace lemma::cuda {
+
+// One size, as it was tuned.
+struct TunedKernel {
+  codegen::TunedSize size;
+  codegen::TunedTile tile;
+  codegen::TileChoice model_choice;  // what the time model chose, for a product
+  codegen::StreamTile model_stream;  // the same for attention
+  std::string operators;             // of the first step with this size: "conv2d+add+relu"
+  int steps = 0;                     // steps of the graph that have a kernel of this size
+  int tried = 0;                     // tiles that were measured
+
+  // Names of the tile and of the time model's; equal if the time model's is the best.
+  std::string TileName() const;
+  std::string ModelTileName() const;
+};
+
+struct TunerOptions {
+  // Tiles to measure for a size, at least 1; those with the least predicted times are taken. The
+  // predictions are corrected by what the table learned (TileTable::Factors).
+  int most_tiles = 8;
+  bool again = false;  // also tunes sizes that the table has
+  Deadline deadline;   // afterwards no other size is begun
+  // Called after each size, when the table has it. `left`: the sizes that are still to be tuned.
+  std::function<absl::Status(const TunedKernel& kernel, int left)> on_size;
+};
+
+struct TunedKernels {
+  std::vector<TunedKernel> kernels;  // in the order in which they were tuned
+  int left = 0;                      // sizes that were not tuned, because the deadline passed
+};
+
+// Makes a measurer of the device, whose kernels have the tiles of the table.
+using MeasurerMaker =
+    std::function<std::unique_ptr<KernelMeasurer>(std::shared_ptr<const codegen::TileTable>)>;
+
+// Measures tiles for each size of the graph's kernels by tile and streamed kernels, beginning with
+// the sizes that are predicted to take the most time, and adds the best to `table`. The time is
+// that of the whole step that has the kernel. Another tile than the time model's is taken only if
+// it is faster by 2 % in three alternating measurements of both. A tile that cannot run is left
+// out. An interruption is not an error. `grid.tile` and `grid.stream` must not be set; grid.tiles
+// is not used.
+absl::StatusOr<TunedKernels> TuneTiles(const Graph& graph, const codegen::GridOptions& grid,
+                                       const TunerOptions& options, const MeasurerMaker& make,
+                                       codegen::TileTable* table);
+
+}  // namespace lemma::cuda
+
+#endif  // LEMMA_RUNTIME_CUDA_TUNER_H_
