@@ -4,15 +4,20 @@
 #define LEMMA_API_COSTS_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "api/execution/backends.h"
 #include "api/models/model_file.h"
 #include "api/models/model_inputs.h"
+#include "base/deadline.h"
 #include "optimizer/cost/cost_db.h"
 #include "runtime/executor.h"
+#include "runtime/measure.h"
 
 namespace lemma::api {
 
@@ -69,6 +74,38 @@ struct Calibration {
 absl::StatusOr<Calibration> CompareCosts(const Model& model, const CalibrationOptions& options);
 // A table of the kernels by kind, for people.
 std::string TextOf(const Calibration& report);
+
+// The CUDA kernels whose costs a search for an absent device estimated
+// (CostOptions::on_estimate in api/optimization/costs.h). Two rounds settle a search: it says what
+// it wants to know, MeasureWanted measures this on the device, and the search runs again.
+class WantedKernels {
+ public:
+  void Add(const PlannedKernel& kernel, double ms);  // estimated milliseconds
+  size_t size() const { return kernels_.size(); }
+  // The contents of a file: a heading, then the signature of each kernel and the graph that it
+  // computes, the longest estimate first.
+  std::string Text() const;
+
+ private:
+  std::vector<std::pair<double, std::string>> kernels_;
+};
+
+struct MeasureWantedOptions {
+  KernelMeasurer* measurer = nullptr;  // of the CUDA back end
+  std::string database = optimizer::CostDb::DefaultPath();
+  Deadline deadline;  // no kernel is begun after it
+  // Called after each measurement; `left`: kernels of the file behind this one.
+  std::function<void(absl::string_view signature, int left)> on_kernel;
+};
+struct MeasuredKernels {
+  std::string device;
+  int measured = 0, known = 0;  // known: the database had them
+  int failed = 0, left = 0;     // failed: cannot run; left: not reached
+};
+// Measures the kernels of a file of WantedKernels, and stores their costs. InvalidArgument,
+// beginning with the path, for any other file; errors of the device.
+absl::StatusOr<MeasuredKernels> MeasureWanted(const std::string& file,
+                                              const MeasureWantedOptions& options);
 
 }  // namespace lemma::api
 

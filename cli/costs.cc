@@ -2,6 +2,7 @@
 #include "api/costs.h"
 
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -10,6 +11,8 @@
 #include "api/json/costs.h"
 #include "api/models/model_file.h"
 #include "base/flags.h"
+#include "base/interrupt.h"
+#include "base/progress_line.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
@@ -60,16 +63,45 @@ absl::StatusOr<int> Import(const std::string& db_path, const std::string& path, 
   return kExitOk;
 }
 
+absl::StatusOr<int> MeasureWanted(const std::string& db_path, const std::string& path, bool json) {
+  const std::unique_ptr<KernelMeasurer> measurer = api::MakeMeasurer("cuda", 1);
+  InterruptScope interrupt;
+  ProgressLine progress(json);
+  api::MeasureWantedOptions options;
+  options.measurer = measurer.get();
+  options.database = db_path;
+  options.deadline = Deadline::After(0, &interrupt.flag());
+  options.on_kernel = [&](absl::string_view signature, int left) {
+    progress.Show(absl::StrCat(signature, ", ", left, " left"));
+  };
+  const auto done = api::MeasureWanted(path, options);
+  progress.Clear();
+  if (!done.ok()) return done.status();
+  if (json) {
+    PrintJson(ToJson(path, *done));
+  } else {
+    std::printf("%s measured on %s", FormatCount(done->measured, "kernel").c_str(),
+                done->device.c_str());
+    if (done->known > 0) std::printf("; %d were known", done->known);
+    if (done->failed > 0) std::printf("; %d cannot run there", done->failed);
+    if (done->left > 0) std::printf("; %d are left", done->left);
+    std::puts("");
+  }
+  if (interrupt.flag()) return Deadline::Interruption();
+  return kExitOk;
+}
+
 }  // namespace
 
 absl::StatusOr<int> RunCosts(Arguments arguments) {
   if (!arguments.empty() && arguments[0] == "check") return RunCostsCheck(arguments.subspan(1));
   std::string path = optimizer::CostDb::DefaultPath(), device, output;
   bool json = false, replace = false;
-  Flags flags("costs", "[export | import FILE | check MODEL]",
+  Flags flags("costs", "[export | import FILE | measure FILE | check MODEL]",
               "Lists the devices whose kernels were measured, and what their kernels reach. export "
-              "writes the costs as text, import reads them into a database. check compares them "
-              "with a model's run.");
+              "writes the costs as text, import reads them into a database. measure takes the "
+              "kernels that lemma optimize --wanted wrote, on this machine's GPU. check compares "
+              "costs with a model's run.");
   flags.Subcommands({"check"});
   flags.String("cost-db", &path, "FILE", "the database");
   flags.String("device", &device, "NAME", "export: of this device only");
@@ -78,16 +110,17 @@ absl::StatusOr<int> RunCosts(Arguments arguments) {
   flags.Bool("json", &json, "print one JSON object instead of text");
   return ParseAndRun(&flags, arguments, [&](const Positional& words) -> absl::StatusOr<int> {
     const std::string what = words.empty() ? "" : words[0];
-    const size_t wanted = what.empty() ? 0 : what == "import" ? 2 : 1;
-    if (!what.empty() && what != "export" && what != "import") {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "costs can be exported, imported or checked, not '", what, "'; see lemma costs --help"));
+    const bool has_file = what == "import" || what == "measure";
+    if (!what.empty() && what != "export" && !has_file) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("costs can be exported, imported, measured or checked, not '", what,
+                       "'; see lemma costs --help"));
     }
-    if (words.size() != wanted) {
-      return absl::InvalidArgumentError(what == "import"
-                                            ? "which FILE of costs? one, please"
-                                            : absl::StrCat("'", words.back(), "' is too much"));
+    if (words.size() != (what.empty() ? 0 : has_file ? 2 : 1)) {
+      return absl::InvalidArgumentError(has_file ? "which FILE? one, please"
+                                                 : absl::StrCat("'", words.back(), "' is too much"));
     }
+    if (what == "measure") return MeasureWanted(path, words[1], json);
     if (what == "import") return Import(path, words[1], replace, json);
     if (absl::Status s = api::CheckOutputs({output}, {path}); !s.ok()) return s;
     return what == "export" ? Export(path, device, output) : List(path, json);

@@ -111,7 +111,8 @@ class KernelMeasurer {
   // alone, on made-up values of ordinary magnitude; integer types get 0. On the CPU, the caches
   // are in the state that they have in a large model: operands come from the preceding kernels, and
   // weights from main memory, since other kernels' weights have displaced them. On a GPU, operands
-  // are in the caches if they fit. The executions take between a few milliseconds and a few
+  // are in the caches if they fit, and a kernel without `spec` is what its nodes compute. The
+  // executions take between a few milliseconds and a few
   // hundred.
   virtual absl::StatusOr<double> MeasureMs(const PlannedKernel& kernel) = 0;
 };

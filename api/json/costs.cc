@@ -25,6 +25,13 @@ Json ToJson(const std::string& file, const ImportedCosts& done) {
   return json;
 }
 
+Json ToJson(const std::string& file, const MeasuredKernels& done) {
+  Json json = Json::Object();
+  json.Set("file", file).Set("device", done.device).Set("measured", done.measured);
+  json.Set("known", done.known).Set("failed", done.failed).Set("left", done.left);
+  return json;
+}
+
 Json ToJson(const Calibration& report) {
   Json kernels = Json::Array();
   for (const auto& [timing, kind, predicted_ms] : report.kernels) {

@@ -14,6 +14,8 @@ namespace lemma::api {
 Json ToJson(const std::string& file, const std::vector<DeviceCosts>& devices);
 // An object with file (from which the costs were read), imported and kept.
 Json ToJson(const std::string& file, const ImportedCosts& done);
+// An object with file, device, measured, known, failed and left.
+Json ToJson(const std::string& file, const MeasuredKernels& done);
 // An object with predicted_ms and ms (of the whole model), measuring_seconds, learned, and kernels,
 // a list with signature, value (the label of the kernel's result), predicted_ms and ms.
 Json ToJson(const Calibration& report);

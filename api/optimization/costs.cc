@@ -25,7 +25,8 @@ absl::StatusOr<Costs> MakeCosts(const CostOptions& options, const ExecutionOptio
   costs.db = *std::move(db);
   if (!options.device.empty() || !options.measure_new) {
     const std::string device = options.device.empty() ? costs.measurer->device() : options.device;
-    auto known = optimizer::MakeKnownCostModel(costs.measurer.get(), costs.db.get(), device);
+    auto known = optimizer::MakeKnownCostModel(costs.measurer.get(), costs.db.get(), device,
+                                               options.on_estimate);
     if (options.device.empty() && absl::IsNotFound(known.status())) {
       costs = Costs{nullptr, nullptr, optimizer::MakeAnalyticCostModel()};
       return costs;

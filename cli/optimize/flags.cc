@@ -60,6 +60,9 @@ void OptimizeFlags::AddTo(Flags* flags) {
   flags->String(
       "device", &device, "NAME",
       "optimize for this device with what --cost-db knows of it; measure and time nothing");
+  flags->String("wanted", &wanted, "FILE",
+                "with --device: write the CUDA kernels whose costs were estimated, for lemma costs "
+                "measure");
   std::vector<std::string> targets = api::TargetNames();
   targets.insert(targets.begin(), "lemma");
   flags->Choice("target", &target, targets,
@@ -114,6 +117,10 @@ absl::Status OptimizeFlags::Check() const {
   }
   if (!device.empty() && cost != "measured") {
     return absl::InvalidArgumentError("--device: there are no measured costs with --cost analytic");
+  }
+  if (!wanted.empty() && (device.empty() || common.backend.rfind("cuda", 0) != 0)) {
+    return absl::InvalidArgumentError(
+        "--wanted: needs --device, and --backend cuda or cuda-generated");
   }
   if (!replay.empty() && explain) {
     return absl::InvalidArgumentError("--explain: nothing is searched with --replay");

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "api/models/sizes.h"
+#include "api/costs.h"
 #include "api/optimization/certificate_file.h"
 #include "api/optimization/hints.h"
 #include "api/quantize.h"
@@ -76,9 +77,23 @@ absl::StatusOr<Outcome> Find(const OptimizeFlags& flags, const api::Model& model
   }
   options.deadline = deadline;
   options.on_progress = [&](const api::OptimizeProgress& progress) { listener(progress); };
+  api::WantedKernels wanted;
+  if (!flags.wanted.empty()) {
+    options.costs.on_estimate = [&](const PlannedKernel& kernel, double ms) {
+      wanted.Add(kernel, ms);
+    };
+  }
   auto result = api::Optimize(input, inputs, options);
   listener.End();
   if (!result.ok()) return InFlags(flags, listener, result.status());
+  if (!flags.wanted.empty()) {
+    if (absl::Status s = WriteFileAtomically(flags.wanted, {wanted.Text()}); !s.ok()) return s;
+    if (!flags.common.json) {
+      std::fprintf(stderr, "lemma: note: %s of %s have no cost and were estimated: %s\n",
+                   FormatCount(static_cast<int64_t>(wanted.size()), "kernel").c_str(),
+                   flags.device.c_str(), flags.wanted.c_str());
+    }
+  }
   return Outcome{*std::move(result), listener.search_start_bytes(), listener.search_peak_bytes()};
 }
 
@@ -213,7 +228,8 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
   auto format = api::FormatOfPath(flags.output);
   if (!format.ok()) return format.status();
   absl::Status writable =
-      api::CheckOutputs({flags.output, flags.CertificatePath(), flags.report, quantized_output},
+      api::CheckOutputs({flags.output, flags.CertificatePath(), flags.report, flags.wanted,
+                         quantized_output},
                         {path, flags.cost_db});
   if (!writable.ok()) return writable;
   auto model = flags.common.Load(path);

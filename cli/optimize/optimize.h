@@ -20,7 +20,8 @@ namespace lemma::cli {
 // flags.
 struct OptimizeFlags {
   CommonFlags common;
-  std::string output, rules, cost = "measured", cost_db = api::CostOptions().database, device;
+  std::string output, rules, cost = "measured", cost_db = api::CostOptions().database, device,
+                                               wanted;
   std::string numerics = "reassociate";
   std::vector<std::string> disable, only;
   std::string effort = "normal", search = api::SearchNames().front(), pet = "off";

@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -76,6 +77,16 @@ class Statement {
 };
 
 }  // namespace
+
+MeasuredCost Summarize(const std::vector<double>& ms) {
+  MeasuredCost result;
+  result.repetitions = static_cast<int>(ms.size());
+  result.median_ms = *std::min_element(ms.begin(), ms.end());
+  double mean = 0;
+  for (double x : ms) mean += x / result.repetitions;
+  for (double x : ms) result.variance_ms2 += (x - mean) * (x - mean) / result.repetitions;
+  return result;
+}
 
 double MeasuredCost::ErrorMs() const {
   constexpr double kLeast = 0.01;

@@ -35,6 +35,10 @@ struct MeasuredCost {
   double ErrorMs() const;
 };
 
+// The cost by these measurements in milliseconds, at least one. Other work on the machine only adds
+// time, so the least of them is the best estimate.
+MeasuredCost Summarize(const std::vector<double>& ms);
+
 // Pairs of a kernel's signature and its time in milliseconds.
 using KernelTimes = std::vector<std::pair<std::string, double>>;
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -26,17 +27,6 @@ namespace {
 // Whether the kernel or graph cannot run here; that is not a failure of the measurement.
 bool CannotRun(const absl::Status& status) {
   return absl::IsUnimplemented(status) || absl::IsResourceExhausted(status);
-}
-
-// Other work on the machine only adds time, so the least median is the best estimate.
-MeasuredCost Summarize(const std::vector<double>& ms) {
-  MeasuredCost result;
-  result.repetitions = static_cast<int>(ms.size());
-  result.median_ms = *std::min_element(ms.begin(), ms.end());
-  double mean = 0;
-  for (double x : ms) mean += x / result.repetitions;
-  for (double x : ms) result.variance_ms2 += (x - mean) * (x - mean) / result.repetitions;
-  return result;
 }
 
 // A time by a roofline. What is wrong with it is wrong alike with the kernels that it is compared
@@ -398,9 +388,11 @@ class MeasuredCostModel : public KernelCostModel {
 class KnownCostModel : public KernelCostModel {
  public:
   KnownCostModel(KernelMeasurer* measurer, std::string device,
-                 const std::vector<CostEntry>& entries)
+                 const std::vector<CostEntry>& entries,
+                 std::function<void(const PlannedKernel& kernel, double ms)> on_estimate)
       : KernelCostModel(measurer),
         device_(std::move(device)),
+        on_estimate_(std::move(on_estimate)),
         machine_(FitRoofline(entries)),
         calibration_(entries) {
     for (const CostEntry& entry : entries) known_[entry.signature] = entry.cost;
@@ -411,13 +403,21 @@ class KnownCostModel : public KernelCostModel {
  private:
   absl::StatusOr<KernelPrice> PriceOfKernel(const PlannedKernel& kernel) override {
     auto it = known_.find(kernel.signature);
-    if (it == known_.end()) return Estimated(EstimateCost(machine_, measurer()->WorkOf(kernel)));
+    if (it == known_.end()) {
+      const KernelPrice price = Estimated(EstimateCost(machine_, measurer()->WorkOf(kernel)));
+      if (on_estimate_ && is_reported_.insert(kernel.signature).second) {
+        on_estimate_(kernel, price.ns * 1e-6);
+      }
+      return price;
+    }
     const double ms = calibration_.Milliseconds(kernel.signature, it->second.median_ms);
     const double error = it->second.median_ms > 0 ? it->second.ErrorMs() / it->second.median_ms : 0;
     return KernelPrice{ms * 1e6, error * ms * 1e6};
   }
 
   const std::string device_;
+  const std::function<void(const PlannedKernel& kernel, double ms)> on_estimate_;
+  absl::flat_hash_set<std::string> is_reported_;  // by signature
   const Roofline machine_;
   const Calibration calibration_;
   absl::flat_hash_map<std::string, MeasuredCost> known_;
@@ -430,12 +430,14 @@ std::unique_ptr<CostModel> MakeMeasuredCostModel(KernelMeasurer* measurer, CostD
   return std::make_unique<MeasuredCostModel>(measurer, db, std::move(options));
 }
 
-absl::StatusOr<std::unique_ptr<CostModel>> MakeKnownCostModel(KernelMeasurer* measurer, CostDb* db,
-                                                              absl::string_view device) {
+absl::StatusOr<std::unique_ptr<CostModel>> MakeKnownCostModel(
+    KernelMeasurer* measurer, CostDb* db, absl::string_view device,
+    std::function<void(const PlannedKernel& kernel, double ms)> on_estimate) {
   auto entries = db->Entries(device);
   if (!entries.ok()) return entries.status();
   if (!device.empty() && !entries->empty()) {
-    return std::make_unique<KnownCostModel>(measurer, std::string(device), *entries);
+    return std::make_unique<KnownCostModel>(measurer, std::string(device), *entries,
+                                            std::move(on_estimate));
   }
   auto devices = db->Devices();
   if (!devices.ok()) return devices.status();

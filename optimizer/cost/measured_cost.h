@@ -40,10 +40,12 @@ std::unique_ptr<CostModel> MakeMeasuredCostModel(KernelMeasurer* measurer, CostD
 // As above, but measures nothing, so `device` may be any device with costs in `db`. The cost of a
 // kernel that is not in `db` comes from a roofline that is fitted to the device's known kernels.
 // `measurer` plans the kernels and must outlive the model; `db` is not used after this call.
+// `on_estimate`, if given, is called once for each kernel that is estimated, with its milliseconds.
 // Databases with the same costs give the same model. NotFound, with a list of the known devices, if
 // `db` has no costs of `device`.
-absl::StatusOr<std::unique_ptr<CostModel>> MakeKnownCostModel(KernelMeasurer* measurer, CostDb* db,
-                                                              absl::string_view device);
+absl::StatusOr<std::unique_ptr<CostModel>> MakeKnownCostModel(
+    KernelMeasurer* measurer, CostDb* db, absl::string_view device,
+    std::function<void(const PlannedKernel& kernel, double ms)> on_estimate = nullptr);
 
 }  // namespace lemma::optimizer
 

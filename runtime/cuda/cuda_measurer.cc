@@ -221,13 +221,17 @@ class CudaMeasurer : public KernelMeasurer {
       inputs.push_back(*std::move(values));
     }
     auto ms = Time(executable->get(), inputs);
-    if (ms.ok() && SpecOf(kernel)->is_transfer) *ms /= 2;
+    const StepSpec* spec = SpecOf(kernel);
+    if (ms.ok() && spec != nullptr && spec->is_transfer) *ms /= 2;
     return ms;
   }
 
  private:
   static absl::StatusOr<Graph> GraphOf(const PlannedKernel& kernel) {
     const StepSpec* spec = SpecOf(kernel);
+    if (spec == nullptr && !kernel.nodes.empty() && kernel.spec == nullptr) {
+      return GraphOfNodes(kernel.nodes);
+    }
     if (spec == nullptr) return absl::InvalidArgumentError("a kernel of another back end");
     if (spec->is_transfer) return RoundTrip(spec->nodes[0]->type(0));
     return GraphOfNodes(spec->nodes);

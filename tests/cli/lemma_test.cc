@@ -137,8 +137,15 @@ TEST(LemmaTest, CostsTravelAsText) {
   EXPECT_EQ(results[0], results[1]);
   // The GPU need not be present either.
   LemmaResult gpu = RunLemma({"optimize", model, "-o", folder + "/g.lemma", "--cost-db", far_db,
-                              "--device", "far away", "--backend", "cuda"});
+                              "--device", "far away", "--backend", "cuda", "--wanted",
+                              folder + "/wanted.txt"});
   EXPECT_EQ(gpu.exit_status, 0) << gpu.err;
+  // No kernel of a GPU has a cost here.
+  EXPECT_THAT(ReadAll(folder + "/wanted.txt"), HasSubstr("\n# kernel "));
+  EXPECT_THAT(gpu.err, HasSubstr("have no cost and were estimated: "));
+  ExpectOneLine(RunLemma({"costs", "measure", text}), {"not a file of wanted kernels"});
+  ExpectOneLine(RunLemma({"optimize", model, "-o", folder + "/g.lemma", "--wanted", "w.txt"}),
+                {"--wanted: needs --device, and --backend cuda"});
   LemmaResult again = RunLemma({"costs", "export", "--cost-db", far_db});
   EXPECT_EQ(again.out, costs);
   ExpectOneLine(RunLemma({"optimize", model, "-o", folder + "/d.lemma", "--cost-db", far_db,

@@ -229,12 +229,19 @@ TEST(KnownCostTest, TakesWhatIsKnownOfAnotherDeviceAndMeasuresNothing) {
   // 1e6 bytes take 2 ms, of which 0.01 ms is the start: the rate is 1e6 bytes in 1.99 ms.
   ASSERT_TRUE(db->Put("gpu", "relu", {0.01, 0, 1, 0, 0}).ok());
   ASSERT_TRUE(db->Put("gpu", "matmul", {2, 0, 1, 0, 1e6}).ok());
-  auto model = MakeKnownCostModel(&measurer, db.get(), "gpu");
+  std::vector<std::string> wanted;
+  auto model =
+      MakeKnownCostModel(&measurer, db.get(), "gpu", [&](const PlannedKernel& kernel, double ms) {
+        EXPECT_NEAR(ms, 0.01 + 4 * 1.99 / 1e6, 1e-6);
+        wanted.push_back(kernel.signature);
+      });
   ASSERT_TRUE(model.ok()) << model.status();
   auto known = (*model)->CostOf(Parse("graph g(a: f32[4]) { b = relu(a)\n return b }"));
   EXPECT_DOUBLE_EQ(known->ms(), 0.01);
   auto estimated = (*model)->CostOf(Parse("graph g(a: f32[4]) { b = tanh(a)\n return b }"));
   EXPECT_NEAR(estimated->ms(), 0.01 + 4 * 1.99 / 1e6, 1e-6);
+  ASSERT_TRUE((*model)->CostOf(Parse("graph g(a: f32[4]) { b = tanh(a)\n return b }")).ok());
+  EXPECT_EQ(wanted, std::vector<std::string>{"tanh"});
   EXPECT_TRUE(measurer.measured.empty());
   ASSERT_TRUE(db->PutInGraph("gpu", {{"relu", 0.02}}).ok());
   auto corrected = MakeKnownCostModel(&measurer, db.get(), "gpu");

@@ -51,7 +51,7 @@ MISTAKES = [
     ("optimize MODEL -o out.onnx --threads=0", 2, "--threads: 0 is not in 1"),
     ("optimize MODEL -o out.onnx --memory-limit=10XB --objective=memory", 2,
      "'10XB' is not a size such as 500000, 64K, 500M or 2GB"),
-    ("costs verify", 2, "exported, imported or checked, not 'verify'; see lemma costs --help"),
+    ("costs verify", 2, "exported, imported, measured or checked, not 'verify'; see lemma costs --help"),
     # Files.
     ("optimize missing.onnx -o out.onnx", 2, "missing.onnx: cannot open (No such file or directory)"),
     ("optimize MODEL -o nowhere/out.onnx", 2, "cannot be written: there is no folder nowhere"),

@@ -1,0 +1,133 @@
+// Kernels whose costs a search estimated: as a file, and measured.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "api/costs.h"
+#include "base/file.h"
+#include "base/status_macros.h"
+#include "graph/builder.h"
+#include "graph/text/text.h"
+#include "runtime/plan/compose_nodes.h"
+
+namespace lemma::api {
+namespace {
+
+constexpr int kRepetitions = 3;
+constexpr char kHeading[] = "# lemma wanted kernels 1", kKernel[] = "# kernel ";
+
+// The nodes as a graph, whose inputs are the values that they read.
+absl::StatusOr<Graph> GraphOf(const std::vector<NodePtr>& nodes, const std::string& name) {
+  GraphBuilder builder(name);
+  absl::flat_hash_map<Value, Value> now;
+  for (const Value& v : OperandsOf(nodes)) {
+    now[v] = builder.Input(absl::StrCat("x", now.size()), v.type());
+  }
+  for (const NodePtr& node : nodes) {
+    std::vector<Value> inputs;
+    for (const Value& v : node->inputs()) inputs.push_back(now.at(v));
+    LEMMA_ASSIGN_OR_RETURN(const auto outputs,
+                           builder.Ops(node->op().name, inputs, node->attrs()));
+    for (int k = 0; k < node->num_outputs(); ++k) now[Value(node, k)] = outputs[k];
+  }
+  for (int k = 0; k < nodes.back()->num_outputs(); ++k) {
+    builder.Output(absl::StrCat("y", k), now.at(Value(nodes.back(), k)));
+  }
+  return std::move(builder).Build();
+}
+
+struct WantedKernel {
+  std::string signature;
+  Graph graph;
+};
+
+absl::StatusOr<std::vector<WantedKernel>> ReadWanted(const std::string& file) {
+  constexpr int64_t kMostBytes = int64_t{256} << 20;
+  LEMMA_ASSIGN_OR_RETURN(const std::string text, ReadFile(file, kMostBytes));
+  if (!absl::StartsWith(text, kHeading)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        file, ": not a file of wanted kernels, which begins with '", kHeading, "'"));
+  }
+  std::vector<std::string> signatures;
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (absl::ConsumePrefix(&line, kKernel)) signatures.emplace_back(line);
+  }
+  ParseOptions options;
+  options.file = file;
+  LEMMA_ASSIGN_OR_RETURN(std::vector<Graph> graphs, ParseGraphs(text, options));
+  if (graphs.size() != signatures.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(file, ": ", signatures.size(), " kernels, but ",
+                                                   graphs.size(), " graphs"));
+  }
+  std::vector<WantedKernel> kernels;
+  for (size_t i = 0; i < graphs.size(); ++i) kernels.push_back({signatures[i], graphs[i]});
+  return kernels;
+}
+
+}  // namespace
+
+void WantedKernels::Add(const PlannedKernel& kernel, double ms) {
+  if (kernel.nodes.empty()) return;
+  const absl::StatusOr<Graph> graph = GraphOf(kernel.nodes, absl::StrCat("k", kernels_.size()));
+  if (!graph.ok()) return;
+  kernels_.push_back({ms, absl::StrCat(kKernel, kernel.signature, "\n", PrintGraph(*graph))});
+}
+
+std::string WantedKernels::Text() const {
+  std::vector<std::pair<double, std::string>> sorted = kernels_;
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string text = absl::StrCat(kHeading, "\n");
+  for (const auto& [ms, kernel] : sorted) absl::StrAppend(&text, kernel, "\n");
+  return text;
+}
+
+absl::StatusOr<MeasuredKernels> MeasureWanted(const std::string& file,
+                                              const MeasureWantedOptions& options) {
+  LEMMA_ASSIGN_OR_RETURN(const std::vector<WantedKernel> kernels, ReadWanted(file));
+  if (options.measurer == nullptr) return absl::InvalidArgumentError("no measurer");
+  LEMMA_ASSIGN_OR_RETURN(const auto db, optimizer::CostDb::Open(options.database));
+  MeasuredKernels result;
+  result.device = options.measurer->device();
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    if (options.deadline.Passed()) break;
+    LEMMA_ASSIGN_OR_RETURN(const auto known, db->Find(result.device, kernels[i].signature));
+    if (known) {
+      ++result.known;
+      continue;
+    }
+    PlannedKernel kernel;
+    kernel.signature = kernels[i].signature;
+    for (const NodePtr& node : kernels[i].graph.nodes()) {
+      if (node->is_op()) kernel.nodes.push_back(node);
+    }
+    std::vector<double> ms;
+    for (int k = 0; k < kRepetitions; ++k) {
+      const absl::StatusOr<double> once = options.measurer->MeasureMs(kernel);
+      if (absl::IsUnimplemented(once.status()) || absl::IsResourceExhausted(once.status())) break;
+      if (!once.ok()) return once.status();
+      ms.push_back(*once);
+    }
+    if (ms.empty()) {
+      ++result.failed;
+      continue;
+    }
+    const Work work = options.measurer->WorkOf(kernel);
+    optimizer::MeasuredCost cost = optimizer::Summarize(ms);
+    cost.flops = work.flops;
+    cost.bytes = work.bytes_read + work.bytes_written;
+    if (absl::Status s = db->Put(result.device, kernel.signature, cost).status(); !s.ok()) return s;
+    ++result.measured;
+    if (options.on_kernel) {
+      options.on_kernel(kernel.signature, static_cast<int>(kernels.size() - i - 1));
+    }
+  }
+  result.left = static_cast<int>(kernels.size()) - result.measured - result.known - result.failed;
+  return result;
+}
+
+}  // namespace lemma::api
