@@ -84,12 +84,8 @@ api::ExecutionOptions CommonFlags::Execution() const {
   api::ExecutionOptions execution;
   execution.backend = backend;
   execution.threads = static_cast<int>(std::min<int64_t>(threads, std::numeric_limits<int>::max()));
-  execution.backend_options = {fusion == "on",
-                               reuse == "late",
-                               PrecisionOf(precision),
-                               tiles,
-                               {onnxruntime, nullptr},
-                               winograd == "on"};
+  execution.backend_options = {fusion == "on", reuse == "late",        PrecisionOf(precision),
+                               tiles,          {onnxruntime, nullptr}, winograd == "on"};
   return execution;
 }
 

@@ -117,8 +117,8 @@ absl::StatusOr<int> RunCosts(Arguments arguments) {
                        "'; see lemma costs --help"));
     }
     if (words.size() != (what.empty() ? 0 : has_file ? 2 : 1)) {
-      return absl::InvalidArgumentError(has_file ? "which FILE? one, please"
-                                                 : absl::StrCat("'", words.back(), "' is too much"));
+      return absl::InvalidArgumentError(
+          has_file ? "which FILE? one, please" : absl::StrCat("'", words.back(), "' is too much"));
     }
     if (what == "measure") return MeasureWanted(path, words[1], json);
     if (what == "import") return Import(path, words[1], replace, json);

@@ -65,12 +65,12 @@ absl::StatusOr<int> RunTune(Arguments arguments) {
     InterruptScope interrupt;
     options.deadline = Deadline::After(seconds, &interrupt.flag());
     options.on_size = [](const cuda::TunedKernel& kernel, int left) {
-      std::fprintf(stderr, "%s: %s, %s of the time; %d left\n", kernel.size.ToString().c_str(),
-                   kernel.TileName().c_str(),
-                   absl::StrCat(absl::SixDigits(kernel.tile.microseconds /
-                                                kernel.tile.model_microseconds))
-                       .c_str(),
-                   left);
+      std::fprintf(
+          stderr, "%s: %s, %s of the time; %d left\n", kernel.size.ToString().c_str(),
+          kernel.TileName().c_str(),
+          absl::StrCat(absl::SixDigits(kernel.tile.microseconds / kernel.tile.model_microseconds))
+              .c_str(),
+          left);
     };
     auto result = api::Tune(*model, options);
     if (!result.ok()) return WithFlags(result.status(), {{"most_tiles", "--most"}});

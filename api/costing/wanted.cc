@@ -30,8 +30,7 @@ absl::StatusOr<Graph> GraphOf(const std::vector<NodePtr>& nodes, const std::stri
   for (const NodePtr& node : nodes) {
     std::vector<Value> inputs;
     for (const Value& v : node->inputs()) inputs.push_back(now.at(v));
-    LEMMA_ASSIGN_OR_RETURN(const auto outputs,
-                           builder.Ops(node->op().name, inputs, node->attrs()));
+    LEMMA_ASSIGN_OR_RETURN(const auto outputs, builder.Ops(node->op().name, inputs, node->attrs()));
     for (int k = 0; k < node->num_outputs(); ++k) now[Value(node, k)] = outputs[k];
   }
   for (int k = 0; k < nodes.back()->num_outputs(); ++k) {
@@ -49,8 +48,8 @@ absl::StatusOr<std::vector<WantedKernel>> ReadWanted(const std::string& file) {
   constexpr int64_t kMostBytes = int64_t{256} << 20;
   LEMMA_ASSIGN_OR_RETURN(const std::string text, ReadFile(file, kMostBytes));
   if (!absl::StartsWith(text, kHeading)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        file, ": not a file of wanted kernels, which begins with '", kHeading, "'"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(file, ": not a file of wanted kernels, which begins with '", kHeading, "'"));
   }
   std::vector<std::string> signatures;
   for (absl::string_view line : absl::StrSplit(text, '\n')) {
@@ -60,8 +59,8 @@ absl::StatusOr<std::vector<WantedKernel>> ReadWanted(const std::string& file) {
   options.file = file;
   LEMMA_ASSIGN_OR_RETURN(std::vector<Graph> graphs, ParseGraphs(text, options));
   if (graphs.size() != signatures.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(file, ": ", signatures.size(), " kernels, but ",
-                                                   graphs.size(), " graphs"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(file, ": ", signatures.size(), " kernels, but ", graphs.size(), " graphs"));
   }
   std::vector<WantedKernel> kernels;
   for (size_t i = 0; i < graphs.size(); ++i) kernels.push_back({signatures[i], graphs[i]});

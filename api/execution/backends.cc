@@ -62,7 +62,8 @@ std::unique_ptr<KernelMeasurer> MeasureCuda(int, const BackendOptions& options) 
 using MadeBackend = absl::StatusOr<std::unique_ptr<Backend>>;
 
 constexpr Entry kBackends[] = {
-    {"cpu", [](const BackendOptions& options) -> MadeBackend { return MakeCpuBackend(Cpu(options)); },
+    {"cpu",
+     [](const BackendOptions& options) -> MadeBackend { return MakeCpuBackend(Cpu(options)); },
      [](int threads, const BackendOptions& options) {
        return MakeCpuMeasurer(threads, Cpu(options));
      }},
@@ -160,8 +161,7 @@ absl::StatusOr<std::shared_ptr<const codegen::TileTable>> TilesOf(const std::str
   }
   absl::StatusOr<codegen::TileTable> table = codegen::TileTable::Parse(parts[2]);
   if (!table.ok()) {
-    return absl::Status(table.status().code(),
-                        absl::StrCat(file, ": ", table.status().message()));
+    return absl::Status(table.status().code(), absl::StrCat(file, ": ", table.status().message()));
   }
   return std::make_shared<const codegen::TileTable>(*std::move(table));
 }

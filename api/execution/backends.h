@@ -72,8 +72,8 @@ std::string TileFileText(absl::string_view device, const codegen::TileTable& tab
 // InvalidArgument if fuse_layout or winograd is false for a back end other than "cpu", if the
 // precision is not f32 for a back end other than "cuda" and "cuda-generated", or if the number of
 // threads is not in 1…1024; ResourceExhausted if the system cannot start so many threads; NotFound
-// or FailedPrecondition if a target's library cannot be loaded; the errors of TilesOf. Messages name options
-// (api/models/option_error.h). Does not check the back end's name; MakeBackend does.
+// or FailedPrecondition if a target's library cannot be loaded; the errors of TilesOf. Messages
+// name options (api/models/option_error.h). Does not check the back end's name; MakeBackend does.
 absl::Status CheckExecutionOptions(const ExecutionOptions& execution);
 
 // The back end that `execution` names, with its options.

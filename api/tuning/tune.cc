@@ -14,8 +14,8 @@
 namespace lemma::api {
 namespace {
 
-std::unique_ptr<KernelMeasurer> MeasurerOfDevice(
-    codegen::ProductPrecision precision, std::shared_ptr<const codegen::TileTable> tiles) {
+std::unique_ptr<KernelMeasurer> MeasurerOfDevice(codegen::ProductPrecision precision,
+                                                 std::shared_ptr<const codegen::TileTable> tiles) {
   CudaOptions options;
   options.libraries = false;  // the generated kernels are measured
   options.grid.precision = precision;
@@ -74,8 +74,7 @@ absl::StatusOr<TuneResult> Tune(const Model& model, const TuneOptions& options) 
     if (options.on_size) options.on_size(kernel, left);
     return absl::OkStatus();
   };
-  LEMMA_ASSIGN_OR_RETURN(result.tuned,
-                         cuda::TuneTiles(model.graph, grid, tuner, measurer, &table));
+  LEMMA_ASSIGN_OR_RETURN(result.tuned, cuda::TuneTiles(model.graph, grid, tuner, measurer, &table));
   return result;
 }
 

@@ -10,8 +10,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "api/models/sizes.h"
 #include "api/costs.h"
+#include "api/models/sizes.h"
 #include "api/optimization/certificate_file.h"
 #include "api/optimization/hints.h"
 #include "api/quantize.h"
@@ -227,10 +227,9 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
   if (flags.output.empty()) return OnlyExplain(flags, path);
   auto format = api::FormatOfPath(flags.output);
   if (!format.ok()) return format.status();
-  absl::Status writable =
-      api::CheckOutputs({flags.output, flags.CertificatePath(), flags.report, flags.wanted,
-                         quantized_output},
-                        {path, flags.cost_db});
+  absl::Status writable = api::CheckOutputs(
+      {flags.output, flags.CertificatePath(), flags.report, flags.wanted, quantized_output},
+      {path, flags.cost_db});
   if (!writable.ok()) return writable;
   auto model = flags.common.Load(path);
   if (!model.ok()) return model.status();

@@ -21,7 +21,7 @@ namespace lemma::cli {
 struct OptimizeFlags {
   CommonFlags common;
   std::string output, rules, cost = "measured", cost_db = api::CostOptions().database, device,
-                                               wanted;
+                             wanted;
   std::string numerics = "reassociate";
   std::vector<std::string> disable, only;
   std::string effort = "normal", search = api::SearchNames().front(), pet = "off";

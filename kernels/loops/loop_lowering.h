@@ -10,7 +10,8 @@ namespace lemma {
 namespace loops {
 
 struct LowerOptions {
-  bool merge_axes = true;  // orders and merges axes of the output box; reduction axes are always merged
+  bool merge_axes =
+      true;  // orders and merges axes of the output box; reduction axes are always merged
 };
 
 // Lowers `source`. Variable i of the nest is source.axes[i]. Indices get a normal form in which

@@ -63,9 +63,8 @@ std::vector<Candidate> CandidatesOf(const TunedSize& size, const TileTable& tabl
   }
   if (candidates.empty()) return candidates;
   std::swap(candidates[0], candidates[model]);
-  std::stable_sort(
-      candidates.begin() + 1, candidates.end(),
-      [](const Candidate& a, const Candidate& b) { return a.expected < b.expected; });
+  std::stable_sort(candidates.begin() + 1, candidates.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.expected < b.expected; });
   return candidates;
 }
 

@@ -96,7 +96,8 @@ TEST(CostsTest, WantedKernelsAreMeasuredElsewhere) {
   ASSERT_TRUE(WriteFileAtomically(file, {"graph g(x: f32[2]) { return x }"}).ok());
   EXPECT_TRUE(absl::StrContains(api::MeasureWanted(file, options).status().message(),
                                 "not a file of wanted kernels"));
-  ASSERT_TRUE(WriteFileAtomically(file, {wanted.Text(), "graph more(x: f32[2]) { return x }"}).ok());
+  ASSERT_TRUE(
+      WriteFileAtomically(file, {wanted.Text(), "graph more(x: f32[2]) { return x }"}).ok());
   EXPECT_TRUE(absl::StrContains(api::MeasureWanted(file, options).status().message(), "graphs"));
 }
 

@@ -84,8 +84,7 @@ TEST(Tune, NoTilesAreNoWork) {
   EXPECT_TRUE(result->tuned.kernels.empty());
   TuneOptions wrong = Options("wrong.txt");
   wrong.most_tiles = 0;
-  EXPECT_NE(Tune(Product(), wrong).status().message().find("option most_tiles"),
-            std::string::npos);
+  EXPECT_NE(Tune(Product(), wrong).status().message().find("option most_tiles"), std::string::npos);
 }
 
 }  // namespace

@@ -136,9 +136,9 @@ TEST(LemmaTest, CostsTravelAsText) {
   }
   EXPECT_EQ(results[0], results[1]);
   // The GPU need not be present either.
-  LemmaResult gpu = RunLemma({"optimize", model, "-o", folder + "/g.lemma", "--cost-db", far_db,
-                              "--device", "far away", "--backend", "cuda", "--wanted",
-                              folder + "/wanted.txt"});
+  LemmaResult gpu =
+      RunLemma({"optimize", model, "-o", folder + "/g.lemma", "--cost-db", far_db, "--device",
+                "far away", "--backend", "cuda", "--wanted", folder + "/wanted.txt"});
   EXPECT_EQ(gpu.exit_status, 0) << gpu.err;
   // No kernel of a GPU has a cost here.
   EXPECT_THAT(ReadAll(folder + "/wanted.txt"), HasSubstr("\n# kernel "));

@@ -136,11 +136,9 @@ TEST(ProfileTest, TilesOfAFileAreUsed) {
   const std::string model = WriteTemp(
       "g.lemma", "graph g(x: f32[512,256], w: f32[256,512]) { y = matmul(x, w) return y }");
   const std::string size = "f32 1x512x512x256 work 0+0", tile = "128x128x8 by 256";
-  const std::string tiles =
-      WriteTemp("tiles.txt", "lemma tiles 1\ndevice test\n" + size + ": " + tile +
-                                 ", 5 us (before: 6)\n");
-  EXPECT_THAT(RunLemma({"show", model, "--plan=cuda", "--tiles=model"}).out,
-              Not(HasSubstr(tile)));
+  const std::string tiles = WriteTemp(
+      "tiles.txt", "lemma tiles 1\ndevice test\n" + size + ": " + tile + ", 5 us (before: 6)\n");
+  EXPECT_THAT(RunLemma({"show", model, "--plan=cuda", "--tiles=model"}).out, Not(HasSubstr(tile)));
   EXPECT_THAT(RunLemma({"show", model, "--plan=cuda", "--tiles=" + tiles}).out, HasSubstr(tile));
   ExpectOneLine(RunLemma({"show", model, "--plan=cuda", "--tiles=" + model}),
                 {"--tiles: ", "g.lemma: not a file of tiles"});

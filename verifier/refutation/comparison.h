@@ -74,10 +74,11 @@ std::optional<DifferentElement> LargestDifference(const std::vector<std::vector<
 
 // An element in which the sides differ in double by more than rounding explains, also after a small
 // change of the inputs. Without sides.within, the outputs must also differ in the field, in this
-// element or in another; with it, the difference must be beyond that number too. The sides must have equal shapes. nullopt if no such element is found. Depends on the
-// arguments only. Refuted::values has the parameters only. If `unequal` is given: sets *unequal to
-// true if two elements were unequal in double, even if only by rounding or because one is NaN;
-// otherwise leaves *unequal as it is.
+// element or in another; with it, the difference must be beyond that number too. The sides must
+// have equal shapes. nullopt if no such element is found. Depends on the arguments only.
+// Refuted::values has the parameters only. If `unequal` is given: sets *unequal to true if two
+// elements were unequal in double, even if only by rounding or because one is NaN; otherwise leaves
+// *unequal as it is.
 std::optional<Refuted> FindDifference(const ComparedSides& sides, InputStyle style, uint64_t seed,
                                       bool* unequal = nullptr);
 

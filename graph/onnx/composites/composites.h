@@ -1,6 +1,6 @@
 // Imports ONNX operators as compositions of Lemma's operators. Each function returns importers,
-// most a list of them. Unless stated otherwise, a list is registered in OpDef::onnx_import of the Lemma
-// operator that its importers use most.
+// most a list of them. Unless stated otherwise, a list is registered in OpDef::onnx_import of the
+// Lemma operator that its importers use most.
 #ifndef LEMMA_GRAPH_ONNX_COMPOSITES_COMPOSITES_H_
 #define LEMMA_GRAPH_ONNX_COMPOSITES_COMPOSITES_H_
 

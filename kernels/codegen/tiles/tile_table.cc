@@ -44,8 +44,8 @@ std::optional<TunedSize> SizeIn(absl::string_view text) {
     if (!numbers || words.size() > 3 || (words.size() == 3 && words[2] != "masked")) {
       return std::nullopt;
     }
-    size.stream = {(*numbers)[0], (*numbers)[1], (*numbers)[2], (*numbers)[3], (*numbers)[4],
-                   words.size() == 3};
+    size.stream = {(*numbers)[0], (*numbers)[1], (*numbers)[2],
+                   (*numbers)[3], (*numbers)[4], words.size() == 3};
     return size;
   }
   const std::optional<ProductPrecision> precision = PrecisionNamed(words[0]);
@@ -121,8 +121,7 @@ void TileTable::Set(const TunedSize& size, const TunedTile& tile) {
   tiles_[size.ToString()] = tile;
 }
 
-void TileTable::Learn(int tile, ProductPrecision precision, double microseconds,
-                      double predicted) {
+void TileTable::Learn(int tile, ProductPrecision precision, double microseconds, double predicted) {
   Experience& experience = experience_[{precision, tile}];
   experience.logarithms += std::log(microseconds / predicted);
   ++experience.count;
@@ -192,9 +191,9 @@ absl::StatusOr<TileTable> TileTable::Parse(absl::string_view text) {
         return wrong();
       }
       const absl::Span<const TileShape> shapes = TileShapes(*precision);
-      const auto* const shape =
-          std::find_if(shapes.begin(), shapes.end(),
-                       [&](const TileShape& s) { return s.ToString() == names.second; });
+      const auto* const shape = std::find_if(shapes.begin(), shapes.end(), [&](const TileShape& s) {
+        return s.ToString() == names.second;
+      });
       if (shape == shapes.end()) continue;
       table.experience_[{*precision, static_cast<int>(shape - shapes.begin())}] = {
           std::log(factor) * count, count};

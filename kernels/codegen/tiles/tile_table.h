@@ -75,7 +75,7 @@ class TileTable {
     int count = 0;
   };
 
-  std::map<std::string, TunedTile> tiles_;  // by TunedSize::ToString()
+  std::map<std::string, TunedTile> tiles_;                             // by TunedSize::ToString()
   std::map<std::pair<ProductPrecision, int>, Experience> experience_;  // by index in TileShapes
 };
 

@@ -70,10 +70,10 @@ TEST(TileTable, TextIsReadBack) {
 
 TEST(TileTable, LinesOfOtherProgramsAreLeftOut) {
   // A tile that is not in the space: its shape is gone, or the size does not allow it.
-  for (const char* line : {"f32 1x64x64x64 work 0+0: 7x7x7 by 49, 1 us (before: 2)",
-                           "f32 1x1x64x64 work 0+0: 128x128x8 by 256, 1 us (before: 2)",
-                           "stream 1x64x64x64x64: 64x999, 1 us (before: 2)",
-                           "f32 7x7x7 by 49: factor 1.5 of 3"}) {
+  for (const char* line :
+       {"f32 1x64x64x64 work 0+0: 7x7x7 by 49, 1 us (before: 2)",
+        "f32 1x1x64x64 work 0+0: 128x128x8 by 256, 1 us (before: 2)",
+        "stream 1x64x64x64x64: 64x999, 1 us (before: 2)", "f32 7x7x7 by 49: factor 1.5 of 3"}) {
     const auto table = TileTable::Parse(line);
     ASSERT_TRUE(table.ok()) << table.status();
     EXPECT_EQ(table->ToString(), "") << line;

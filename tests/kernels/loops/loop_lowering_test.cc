@@ -9,7 +9,8 @@ namespace lemma {
 namespace {
 
 // The loops that compute the definition's only tensor from inputs of these strides.
-loops::Nest LoopsOf(const Definition& definition, const std::vector<std::vector<int64_t>>& strides) {
+loops::Nest LoopsOf(const Definition& definition,
+                    const std::vector<std::vector<int64_t>>& strides) {
   std::vector<loops::Slot> slots = loops::DenseSlots(definition);
   for (size_t i = 0; i < slots.size(); ++i) slots[i].strides = strides[i];
   int fresh = definition.num_vars;

@@ -137,8 +137,8 @@ TEST(Tuner, TheFastestTileIsKeptAndUsed) {
 TEST(Tuner, ASmallGainIsNotTaken) {
   TileTable table;
   const Tuned tuned = Tune(
-      kTwoProducts,
-      [](const codegen::TileUse& use) { return ThirdIsBest(use) == 5 ? 9.9 : 10.0; }, &table);
+      kTwoProducts, [](const codegen::TileUse& use) { return ThirdIsBest(use) == 5 ? 9.9 : 10.0; },
+      &table);
   for (const cuda::TunedKernel& kernel : tuned.result.kernels) {
     EXPECT_EQ(kernel.TileName(), kernel.ModelTileName());
     EXPECT_EQ(kernel.tile.microseconds, 10);
@@ -153,8 +153,8 @@ TEST(Tuner, ASmallGainIsNotTaken) {
 TEST(Tuner, TilesThatCannotRunAreLeftOut) {
   TileTable table;
   const Tuned tuned = Tune(
-      kTwoProducts,
-      [](const codegen::TileUse& use) { return ThirdIsBest(use) == 10 ? 10 : -1; }, &table);
+      kTwoProducts, [](const codegen::TileUse& use) { return ThirdIsBest(use) == 10 ? 10 : -1; },
+      &table);
   ASSERT_EQ(tuned.result.kernels.size(), 2u);
   EXPECT_EQ(tuned.result.kernels[0].tried, 1);
   EXPECT_EQ(tuned.result.kernels[0].TileName(), tuned.result.kernels[0].ModelTileName());

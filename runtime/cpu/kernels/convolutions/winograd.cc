@@ -86,10 +86,10 @@ bool MayTakeWinograd(const WinogradSizes& s) {
 // few outputs (48 -> 192 at 13 x 13: 0.13 and 0.15).
 //
 // With two threads (70 sizes, and those of six models), the order of loops is not slow between
-// these pairs (144 -> 144 at 14 x 14: 0.132 and 0.112). Fewer products than 60 million need at least
-// as many outputs as inputs (32 -> 128 at 27 x 27: 0.107 and 0.091; 256 -> 64 at 13 x 13: 0.100 and
-// 0.159), and large tiles need 64 outputs (two images, 256 -> 48 at 17 x 17: 0.234 and 0.331). The
-// limits grow with the number of threads, since each step waits for the slowest one.
+// these pairs (144 -> 144 at 14 x 14: 0.132 and 0.112). Fewer products than 60 million need at
+// least as many outputs as inputs (32 -> 128 at 27 x 27: 0.107 and 0.091; 256 -> 64 at 13 x 13:
+// 0.100 and 0.159), and large tiles need 64 outputs (two images, 256 -> 48 at 17 x 17: 0.234 and
+// 0.331). The limits grow with the number of threads, since each step waits for the slowest one.
 bool IsFasterByWinograd(const WinogradSizes& s, const std::string& code, int threads) {
   const int64_t pairs = s.in * s.out, products = 9 * pairs * s.images * s.rows * s.columns;
   const bool is_large = code.find("wino_4x3") != std::string::npos;
@@ -104,8 +104,8 @@ bool IsFasterByWinograd(const WinogradSizes& s, const std::string& code, int thr
     return s.in >= 48 && s.out >= (threads == 1 ? 48 : 64) &&
            Tiles(s, 4) >= (pairs > kCached ? 49 : 16);
   }
-  return s.out >= 32 && (threads > 1 ? pairs >= 2048 || s.in > s.out
-                                     : pairs < 128 * 128 || pairs >= 224 * 224);
+  return s.out >= 32 &&
+         (threads > 1 ? pairs >= 2048 || s.in > s.out : pairs < 128 * 128 || pairs >= 224 * 224);
 }
 
 float LargestWinogradInput(absl::Span<const float> weights, int64_t out) {
