@@ -42,6 +42,9 @@ class OnnxImport {
   // (graph/sizes/symbolic_size.h). InvalidArgument if the input is absent; Unimplemented
   // ("unsupported: OP (input i 'name' must be a constant)") if its values are not known.
   virtual absl::StatusOr<Tensor> ConstantInput(int i) = 0;
+  // The same, but values that are given for inputs of the graph, and their defaults, do not count:
+  // for operators that do without a constant, so that the graph is right for other values too.
+  virtual absl::StatusOr<Tensor> OwnConstantInput(int i) = 0;
 
   // The attribute, which the node owns; nullptr if there is none.
   virtual const OnnxAttr* FindAttr(absl::string_view name) const = 0;

@@ -38,6 +38,19 @@ int64_t SaturateToBits(DType dtype, From v) {
                              LargestInteger(dtype));
 }
 
+// A float that becomes the same 16-bit float as `v`: rounded to odd, so that it lies in the middle
+// between two of them only if `v` does.
+float ToOdd(double v) {
+  auto near = static_cast<float>(v);
+  if (!std::isfinite(near) || static_cast<double>(near) == v) return near;
+  uint32_t bits = 0;
+  std::memcpy(&bits, &near, sizeof(bits));
+  if (std::fabs(static_cast<double>(near)) > std::fabs(v)) --bits;
+  bits |= 1;
+  std::memcpy(&near, &bits, sizeof(bits));
+  return near;
+}
+
 template <class From>
 void StoreElement(DType dtype, void* base, int64_t i, From v) {
   switch (dtype) {
@@ -48,10 +61,10 @@ void StoreElement(DType dtype, void* base, int64_t i, From v) {
       static_cast<double*>(base)[i] = static_cast<double>(v);
       return;
     case DType::kF16:
-      static_cast<uint16_t*>(base)[i] = FloatToHalf(static_cast<float>(v));
+      static_cast<uint16_t*>(base)[i] = FloatToHalf(ToOdd(static_cast<double>(v)));
       return;
     case DType::kBF16:
-      static_cast<uint16_t*>(base)[i] = FloatToBFloat16(static_cast<float>(v));
+      static_cast<uint16_t*>(base)[i] = FloatToBFloat16(ToOdd(static_cast<double>(v)));
       return;
     case DType::kI64:
       if constexpr (std::is_same_v<From, int64_t>) {

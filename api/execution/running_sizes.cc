@@ -1,5 +1,6 @@
 #include "api/execution/running_sizes.h"
 
+#include <memory>
 #include <utility>
 
 #include "api/models/sizes.h"
@@ -23,12 +24,17 @@ bool RunsAt(const Model& model, const DimValues& sizes, const InputOptions& opti
 DimValues RunningSizes(const Model& model, const InputOptions& inputs,
                        const ExecutionOptions& execution) {
   DimValues usual = DefaultSizes(model.graph);
-  if (UnknownOperators(model.graph).empty()) return usual;
-  auto backend = MakeBackend(execution);
-  if (!backend.ok()) return usual;
-  for (const int64_t length : {0, 256, 512, 1024, 2048}) {
+  absl::StatusOr<std::unique_ptr<Backend>> backend = nullptr;
+  if (!UnknownOperators(model.graph).empty()) {
+    backend = MakeBackend(execution);
+    if (!backend.ok()) return usual;
+  }
+  for (const int64_t length : {0, 256, 512, 1024, 2048, 16000}) {
     DimValues sizes = DefaultSizes(model.graph, length);
-    if (RunsAt(model, sizes, inputs, backend->get())) return sizes;
+    if (*backend == nullptr ? AtSizes(model, sizes).ok()
+                            : RunsAt(model, sizes, inputs, backend->get())) {
+      return sizes;
+    }
   }
   return usual;
 }

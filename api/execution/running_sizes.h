@@ -9,12 +9,12 @@
 
 namespace lemma::api {
 
-// Returns a size for each symbolic dimension of the model. If the model has no unknown operators
-// (UnknownOperators in graph/onnx/import.h), these are the usual sizes (DefaultSizes in
-// api/models/sizes.h). Unknown operators, which are imported only at run time, may refuse the usual
-// sizes. So a model with unknown operators is executed: first at the usual sizes, then at the sizes
-// that DefaultSizes gives for the lengths 256, 512, 1024 and 2048. The first sizes at which the
-// model runs are returned; if it runs at none of them, the usual sizes.
+// Returns a size for each symbolic dimension of the model: the first that is possible of the usual
+// sizes (DefaultSizes in api/models/sizes.h) and those that DefaultSizes gives for the lengths 256,
+// 512, 1024, 2048 and 16000. Sizes are possible if no size in the graph becomes negative. Unknown
+// operators (UnknownOperators in graph/onnx/import.h), which are imported only at run time, may
+// refuse sizes too, so a model with unknown operators is executed. If none of the sizes is
+// possible, the result is the usual ones.
 DimValues RunningSizes(const Model& model, const InputOptions& inputs,
                        const ExecutionOptions& execution);
 

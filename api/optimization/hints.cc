@@ -6,6 +6,7 @@
 #include "api/execution/running_sizes.h"
 #include "api/models/option_error.h"
 #include "api/models/sizes.h"
+#include "graph/onnx/import.h"
 #include "graph/sizes/specialize.h"
 
 namespace lemma::api {
@@ -34,9 +35,9 @@ absl::StatusOr<Hints> HintsFor(const Model& model, const HintOptions& options) {
   }
   if (!hints.sizes.empty()) return hints;
   hints.are_usual = true;
-  hints.sizes.push_back({options.execute ? RunningSizes(model, options.inputs, options.execution)
-                                         : DefaultSizes(graph),
-                         1});
+  const bool finds = options.execute || UnknownOperators(graph).empty();
+  hints.sizes.push_back(
+      {finds ? RunningSizes(model, options.inputs, options.execution) : DefaultSizes(graph), 1});
   return hints;
 }
 

@@ -160,7 +160,7 @@ class StepBuilder {
           std::any_of(model_.nodes().begin(), model_.nodes().end(), [&](const NodePtr& node) {
             return node->kind() == Node::Kind::kWeight && node->name() == name;
           });
-      if (!found) return absl::InvalidArgumentError(absl::StrCat("there is no weight ", name));
+      if (!found) return absl::InvalidArgumentError(absl::StrCat("there is no weight ", name, " on which the outputs depend"));
     }
     return absl::OkStatus();
   }

@@ -140,6 +140,14 @@ std::optional<Tensor> ModelImporter::Known(const Value& value) {
   return known;
 }
 
+std::optional<Tensor> ModelImporter::KnownWithoutInputs(const Value& value) {
+  const Use use = use_;
+  use_ = Use::kNoInputs;
+  std::optional<Tensor> known = Known(value);
+  use_ = use;
+  return known;
+}
+
 std::optional<Tensor> ModelImporter::KnownSizes(const Value& value) {
   asked_.push_back(value);
   auto known = Compute(value, 0);
@@ -160,7 +168,7 @@ std::optional<Tensor> ModelImporter::Compute(const Value& value, int depth) {
   if (node.kind() == Node::Kind::kInput) {
     const std::string& name = input_names_[node.input_index()];
     const Tensor* value = ValueOf(name);
-    if (value == nullptr) return std::nullopt;
+    if (value == nullptr || use_ == Use::kNoInputs) return std::nullopt;
     const bool given = given_.count(name) > 0;
     const bool is_parameter = !IsFloat(value->dtype()) && value->size() <= kMaxParameter;
     if (given && (use_ == Use::kNone || (use_ == Use::kIntegers && !is_parameter))) {

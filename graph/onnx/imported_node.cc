@@ -161,6 +161,14 @@ absl::StatusOr<Tensor> ImportedNode::ConstantInput(int i) {
   return Unsupported(absl::StrCat("input ", i, " '", node_.input(i), "' must be a constant"));
 }
 
+absl::StatusOr<Tensor> ImportedNode::OwnConstantInput(int i) {
+  auto value = Input(i);
+  if (!value.ok()) return value.status();
+  std::optional<Tensor> tensor = importer_->KnownWithoutInputs(*value);
+  if (tensor) return *std::move(tensor);
+  return Unsupported(absl::StrCat("input ", i, " '", node_.input(i), "' must be a constant"));
+}
+
 const OnnxAttr* ImportedNode::FindAttr(absl::string_view name) const {
   attrs_read_.insert(std::string(name));
   auto it = attrs_.find(name);

@@ -31,6 +31,7 @@ class ImportedNode : public OnnxImport {
   bool HasInput(int i) const override;
   absl::StatusOr<Value> Input(int i) override;
   absl::StatusOr<Tensor> ConstantInput(int i) override;
+  absl::StatusOr<Tensor> OwnConstantInput(int i) override;
   const OnnxAttr* FindAttr(absl::string_view name) const override;
 
   // Unimplemented if an input or attribute of the node was never read: the operator's importer may

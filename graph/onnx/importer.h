@@ -94,7 +94,9 @@ class ModelImporter {
   // The value's elements, if they are known: a payload, or the result of a small computation from
   // payloads and from given or default values of inputs.
   std::optional<Tensor> Known(const Value& value);
-  // The same for integers that are used as sizes: an element may be a symbolic size
+  // The same without values of inputs, for operators that do without constants.
+  std::optional<Tensor> KnownWithoutInputs(const Value& value);
+  // As Known for integers that are used as sizes: an element may be a symbolic size
   // (graph/sizes/symbolic_size.h). For integers that are used otherwise, call Known.
   std::optional<Tensor> KnownSizes(const Value& value);
   // The results of `op`, applied to `inputs`. They are computed at once, and become constants, if
@@ -265,9 +267,9 @@ class ModelImporter {
   absl::flat_hash_set<std::string> draws_;  // marks of nodes that may draw (kDrawMark in opaque.h)
   // Which of the inputs' given values Known may use: values that are data must not become part of
   // the graph.
-  enum class Use { kNone, kIntegers, kAll };
+  enum class Use { kNoInputs, kNone, kIntegers, kAll };
   Use use_ = Use::kAll;
-  absl::flat_hash_map<Value, std::optional<Tensor>> known_[3];  // by use
+  absl::flat_hash_map<Value, std::optional<Tensor>> known_[4];  // by use
   SizeValues sizes_;
   std::shared_ptr<OnnxOrigin> origin_ = std::make_shared<OnnxOrigin>();
   // By name of a list: the position in origin_->nodes of the node that makes it.

@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "graph/builder.h"
 #include "graph/op_table.h"
@@ -110,8 +114,18 @@ absl::StatusOr<DimValues> BindDims(const Graph& graph, absl::Span<const TensorTy
 absl::StatusOr<TensorType> Specializer::Of(const TensorType& type) const {
   TensorType result = type;
   for (int64_t& size : result.shape) {
-    LEMMA_ASSIGN_OR_RETURN(size, Evaluate(size, values_));
-    if (size < 0) return absl::InvalidArgumentError("a size is negative");
+    const int64_t symbolic = size;
+    LEMMA_ASSIGN_OR_RETURN(size, Evaluate(symbolic, values_));
+    if (size >= 0) continue;
+    std::map<std::string, SizeRange> dims;
+    CollectDims(symbolic, &dims);
+    std::vector<std::string> at;
+    for (const auto& [name, range] : dims) {
+      auto value = values_.find(name);
+      if (value != values_.end()) at.push_back(absl::StrCat(name, " = ", value->second));
+    }
+    return absl::InvalidArgumentError(absl::StrCat("the size ", SizeName(symbolic), " is ", size,
+                                                   " where ", absl::StrJoin(at, ", ")));
   }
   return result;
 }

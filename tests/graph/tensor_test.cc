@@ -63,6 +63,26 @@ TEST(TensorTest, HalfRoundsToNearestEven) {
   EXPECT_EQ(FloatToHalf(std::ldexp(1.5f, -25)), 1);
 }
 
+TEST(TensorTest, DoublesAreRoundedOnce) {
+  // Just beside the middle between two numbers, where a float in between would be the middle.
+  for (const double sign : {1.0, -1.0}) {
+    const auto half = Tensor::FromDoubles(
+        {DType::kF16, {4}}, {sign * (1 + std::ldexp(1, -11) + std::ldexp(1, -40)),
+                             sign * (1 + 3 * std::ldexp(1, -11) - std::ldexp(1, -40)),
+                             sign * 65519.999999, sign * std::ldexp(1, -200)});
+    ASSERT_TRUE(half.ok()) << half.status();
+    EXPECT_EQ(half->AtDouble(0), sign * (1 + std::ldexp(1, -10)));
+    EXPECT_EQ(half->AtDouble(1), sign * (1 + std::ldexp(1, -10)));
+    EXPECT_EQ(half->AtDouble(2), sign * 65504);
+    EXPECT_EQ(half->AtDouble(3), 0);
+    const auto brain = Tensor::FromDoubles(
+        {DType::kBF16, {2}}, {sign * (1 + std::ldexp(1, -8) + std::ldexp(1, -40)), sign * 3.4e38});
+    ASSERT_TRUE(brain.ok()) << brain.status();
+    EXPECT_EQ(brain->AtDouble(0), sign * (1 + std::ldexp(1, -7)));
+    EXPECT_TRUE(std::isinf(brain->AtDouble(1)));
+  }
+}
+
 TEST(TensorTest, ContentHashSeesTypeAndBytes) {
   Tensor a = Tensor::Filled({DType::kF32, {2, 3}}, 1).value();
   EXPECT_EQ(a.ContentHash(), Tensor::Filled({DType::kF32, {2, 3}}, 1)->ContentHash());

@@ -72,7 +72,7 @@ absl::StatusOr<Value> ImportClip(OnnxImport& node) {
   for (int i : {1, 2}) {
     if (!node.HasInput(i)) continue;
     const char* name = i == 1 ? "min" : "max";
-    auto bound = node.ConstantInput(i);
+    auto bound = node.OwnConstantInput(i);
     if (bound.ok() && bound->size() == 1 && FitsRealAttribute(*bound)) {
       bounds[name] = bound->AtDouble(0);
     } else {

@@ -175,7 +175,7 @@ absl::StatusOr<std::vector<Value>> ImportPad(OnnxImport& node) {
     given = constant.ToInts();
     if (node.HasInput(2)) {
       LEMMA_ASSIGN_OR_RETURN(computed, node.Input(2));
-      auto fill = node.ConstantInput(2);
+      auto fill = node.OwnConstantInput(2);
       if (fill.ok()) {
         if (fill->size() != 1) return absl::InvalidArgumentError("the value must be a scalar");
         value = fill->AtDouble(0);

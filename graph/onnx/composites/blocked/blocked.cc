@@ -27,6 +27,7 @@ class WithInput : public OnnxImport {
   bool HasInput(int i) const override { return node_.HasInput(i); }
   absl::StatusOr<Value> Input(int i) override { return i == 0 ? input_ : node_.Input(i); }
   absl::StatusOr<Tensor> ConstantInput(int i) override { return node_.ConstantInput(i); }
+  absl::StatusOr<Tensor> OwnConstantInput(int i) override { return node_.OwnConstantInput(i); }
   const OnnxAttr* FindAttr(absl::string_view name) const override { return node_.FindAttr(name); }
   int64_t channel_block() const override { return node_.channel_block(); }
 
