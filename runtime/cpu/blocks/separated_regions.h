@@ -14,9 +14,8 @@
 namespace lemma::cpu {
 
 struct SeparatedRegion {
-  Graph graph;
-  ValueMap changed;  // from values of the graph before to their replacements
-  ValueMap origin;   // from each copy of a value of the graph before to this value
+  ValueMap replacements;  // of the late nodes' values
+  ValueMap origin;        // from each copy of a value of the graph to this value
   // The recomputed values and their copies, the largest first.
   std::vector<std::pair<Value, Value>> recomputed;
 };
@@ -27,8 +26,8 @@ struct SeparatedRegion {
 // (graph/barrier.h). nullopt if no large value has to be recomputed, if this takes more than
 // three tenths of the region's operations, or if late nodes depend on each other through nodes
 // outside.
-std::optional<SeparatedRegion> Separated(BlockRegions& regions, const Graph& graph,
-                                         const BlockRegion& region, const std::vector<int>& late);
+std::optional<SeparatedRegion> Separated(BlockRegions& regions, const BlockRegion& region,
+                                         const std::vector<int>& late);
 
 }  // namespace lemma::cpu
 

@@ -3,7 +3,6 @@
 #include "runtime/cpu/blocks/blocks.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,8 +17,7 @@
 #include "graph/grad/gradient.h"
 #include "gtest/gtest.h"
 #include "runtime/cpu/blocks/carried_dims.h"
-#include "runtime/cpu/cpu_backend.h"
-#include "runtime/reference/reference.h"
+#include "tests/runtime/blocks/blocks_testutil.h"
 #include "tests/runtime/runtime_testutil.h"
 
 namespace lemma {
@@ -30,47 +28,6 @@ cpu::BlockOptions Small() {
   options.large_bytes = 500;
   options.block_bytes = 200;
   return options;
-}
-
-Graph Blocked(const Graph& graph, const cpu::BlockOptions& options = Small()) {
-  return cpu::InBlocks({graph, {}}, options).graph;
-}
-
-int64_t LargestValue(const Graph& graph) {
-  int64_t largest = 0;
-  for (const NodePtr& node : graph.nodes()) {
-    if (!node->is_op() || node->IsOp("concat")) continue;
-    for (const TensorType& type : node->types()) largest = std::max(largest, type.num_bytes());
-  }
-  return largest;
-}
-
-void ExpectWithin(double tolerance, Backend& reference, const Graph& graph, const Graph& blocked,
-                  const std::vector<Tensor>& inputs) {
-  auto whole = (*reference.Compile(graph, {}))->Run(inputs);
-  auto parts = (*reference.Compile(blocked, {}))->Run(inputs);
-  ASSERT_EQ(whole.ok(), parts.ok()) << whole.status() << parts.status();
-  if (!whole.ok()) return;
-  for (size_t k = 0; k < whole->size(); ++k) {
-    const std::vector<double> a = (*whole)[k].ToDoubles(), b = (*parts)[k].ToDoubles();
-    ASSERT_EQ(a.size(), b.size());
-    for (size_t i = 0; i < a.size(); ++i) {
-      ASSERT_TRUE(a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i])) ||
-                  std::abs(a[i] - b[i]) <= tolerance * std::max(1.0, std::abs(a[i])))
-          << "output " << k << ", element " << i << ": " << a[i] << " and " << b[i];
-    }
-  }
-}
-
-// The reference computes both element by element, so the bits are equal.
-void ExpectSame(const Graph& graph, const Graph& blocked, const std::vector<Tensor>& inputs) {
-  ExpectWithin(0, *MakeReferenceBackend(), graph, blocked, inputs);
-}
-
-// A sum of the sums of parts rounds differently. In double, this hardly shows in an f32.
-void ExpectSameSums(const Graph& graph, const Graph& blocked, const std::vector<Tensor>& inputs) {
-  auto reference = MakeReferenceBackend(BetweenOperators::kUnrounded);
-  ExpectWithin(0x1p-22, *reference, graph, blocked, inputs);
 }
 
 Graph GradientOf(const std::string& text, const std::vector<std::string>& names) {
@@ -133,7 +90,7 @@ constexpr const char* kMiddles[] = {
 TEST(Blocks, AttentionIsComputedInBlocks) {
   for (const char* middle : kMiddles) {
     const Graph graph = GraphWithWeights(absl::Substitute(kAttention, middle));
-    const Graph blocked = Blocked(graph);
+    const Graph blocked = Blocked(graph, Small());
     EXPECT_EQ(LargestValue(graph), 2 * 3 * 10 * 12 * 4) << middle;
     EXPECT_LE(LargestValue(blocked), 1200) << middle;
     ExpectSame(graph, blocked, RandomInputs(graph));
@@ -176,12 +133,12 @@ TEST(Blocks, WhatReadsMoreThanItsOwnBlockStaysWhole) {
   };
   for (const char* text : graphs) {
     const Graph graph = GraphWithWeights(text);
-    EXPECT_EQ(Blocked(graph).StructuralHash(), graph.StructuralHash()) << text;
+    EXPECT_EQ(Blocked(graph, Small()).StructuralHash(), graph.StructuralHash()) << text;
   }
   // The same normalization of a value that no product makes.
   const Graph norm = GraphWithWeights(R"(graph g(x: f32[1,16,9,9]) {
     c = relu(x) m = reduce_mean(c) {axes = [2,3], keepdims = 1} y = sub(c, m) return y })");
-  EXPECT_NE(Blocked(norm).StructuralHash(), norm.StructuralHash());
+  EXPECT_NE(Blocked(norm, Small()).StructuralHash(), norm.StructuralHash());
 }
 
 TEST(Blocks, CarriedDimensionsAreReadOffDefinitions) {
@@ -269,7 +226,7 @@ TEST(Blocks, WhatIsRecomputedHasToBeCheap) {
   const Graph graph = StepOf(R"(graph g(q: f32[1,1,20,300], k: f32[1,1,300,20], v: f32[1,1,20,2]) {
     s = matmul(q, k) p = softmax(s) {axis = 3} y = matmul(p, v) return y })",
                              {"v"});
-  EXPECT_EQ(Blocked(graph).StructuralHash(), graph.StructuralHash());
+  EXPECT_EQ(Blocked(graph, Small()).StructuralHash(), graph.StructuralHash());
 }
 
 TEST(Blocks, ThePlanOfAGradientNeedsLittleMemory) {
