@@ -149,8 +149,8 @@ TEST(Cascades, TheLargestOfASoftmaxAreLeftAlone) {
                            "x = reduce_max(s) {axes = [1], keepdims = 1} d = sub(s, x) e = exp(d) "
                            "u = reduce_sum(e) {axes = [1], keepdims = 1} p = div(e, u)"}) {
     const Graph graph = GraphWithWeights(absl::Substitute(
-        R"(graph g(x: f32[40,6], w: f32[6,50]) {
-          s = matmul(x, w) $0 y, i = top_k(p) {axis = 1, k = 5} return y, i })",
+        R"(graph g(a: f32[40,6], w: f32[6,50]) {
+          s = matmul(a, w) $0 y, i = top_k(p) {axis = 1, k = 5} return y, i })",
         made));
     cpu::BlockOptions options;
     options.large_bytes = 4000;
