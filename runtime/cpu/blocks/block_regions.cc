@@ -96,6 +96,27 @@ std::optional<BlockRegion> BlockRegions::Around(int seed) {
     axes.push_back({false, d});
     extents.push_back(v.shape()[d]);
   }
+  std::optional<BlockRegion> found = Find(seed, std::move(axes), std::move(extents));
+  if (!found) return std::nullopt;
+  // A sum over blocks is complete too late for a node that needs it. Over whole lines it is not.
+  std::optional<BlockRegion> other = found;
+  while (other) {
+    const int delaying = FindLateNodes(&*other);
+    if (other->late.empty()) return other;
+    if (delaying < 0) break;
+    axes = other->axes.at(seed);
+    extents = other->extents;
+    axes.erase(axes.begin() + delaying);
+    extents.erase(extents.begin() + delaying);
+    other = Find(seed, std::move(axes), std::move(extents));
+  }
+  FindLateNodes(&*found);
+  return found;
+}
+
+// The region with these axes of the seed, or with fewer or their digits.
+std::optional<BlockRegion> BlockRegions::Find(int seed, std::vector<BlockRegion::Axis> axes,
+                                              std::vector<int64_t> extents) {
   while (!axes.empty()) {
     BlockRegion region;
     region.axes[seed] = axes;
@@ -107,6 +128,10 @@ std::optional<BlockRegion> BlockRegions::Around(int seed) {
       lost = InconsistentAxis(region);
     }
     if (lost.axis < 0) lost = Order(region, &order);
+    if (getenv("DBG") && lost.axis >= 0) { // DBGLINE
+      std::string where; // DBGLINE
+      for (auto& [n, its] : region.axes) where += uses_.nodes[n]->op().name + " "; // DBGLINE
+      fprintf(stderr, "seed %s %s: lost axis %d (dim %d stride %ld extent %ld) inner %ld late=%d nodes %s\n", uses_.nodes[seed]->op().name.c_str(), ValueOf(seed).type().ToString().c_str(), lost.axis, axes[lost.axis].index, axes[lost.axis].stride, extents[lost.axis], lost.inner, (int)order.size(), where.c_str()); } // DBGLINE
     if (lost.axis >= 0) {
       const int a = lost.axis;
       if (lost.inner > 1 && lost.inner < extents[a] && extents[a] % lost.inner == 0) {
@@ -121,6 +146,7 @@ std::optional<BlockRegion> BlockRegions::Around(int seed) {
       }
       continue;
     }
+    if (getenv("DBG")) fprintf(stderr, "seed %s %s: axes %d pays %d nodes %d\n", uses_.nodes[seed]->op().name.c_str(), ValueOf(seed).type().ToString().c_str(), (int)axes.size(), (int)Pays(region), (int)region.nodes.size()); // DBGLINE
     if (!Pays(region)) return std::nullopt;
     for (auto& [node, its] : region.axes) {
       const std::vector<BlockRegion::Axis> before = its;
@@ -174,18 +200,39 @@ bool BlockRegions::CarriesAll(const BlockRegion& region, int node) {
   });
 }
 
-std::vector<int> BlockRegions::LateNodes(const BlockRegion& region) const {
-  std::vector<int> late;
-  absl::flat_hash_set<int> behind;  // nodes that depend on the region through one outside it
-  for (int n = region.nodes.front(); n <= region.nodes.back(); ++n) {
-    const bool inside = region.Contains(n);
+// Sets region->late. Returns an axis whose sum delays a late node; -1: none.
+int BlockRegions::FindLateNodes(BlockRegion* region) const {
+  region->late.clear();
+  // Nodes that depend on the region through one outside it; the axis whose sum they wait for, or -1.
+  absl::flat_hash_map<int, int> behind;
+  int delaying = -1;
+  auto summed_axis = [&](int n) {
+    const std::vector<BlockRegion::Axis>& axes = region->axes.at(n);
+    for (size_t a = 0; a < axes.size(); ++a) {
+      if (axes[a].summed) return static_cast<int>(a);
+    }
+    return -1;
+  };
+  for (int n = region->nodes.front(); n <= region->nodes.back(); ++n) {
+    const bool inside = region->Contains(n);
+    bool depends = false;
+    int axis = -1;
     for (const Value& v : uses_.nodes[n]->inputs()) {
       const int from = uses_.NodeOf(v.node());
-      if (behind.count(from) > 0 || (!inside && region.Contains(from))) behind.insert(n);
+      const auto known = behind.find(from);
+      const bool leaves = !inside && region->Contains(from);
+      if (known == behind.end() && !leaves) continue;
+      depends = true;
+      if (known != behind.end() && axis < 0) axis = known->second;
+      if (leaves && axis < 0) axis = summed_axis(from);
     }
-    if (inside && behind.count(n) > 0) late.push_back(n);
+    if (!depends) continue;
+    behind[n] = axis;
+    if (!inside) continue;
+    region->late.push_back(n);
+    if (delaying < 0) delaying = axis;
   }
-  return late;
+  return delaying;
 }
 
 // Whether the node is computed at run time and its only result, of at least `bytes` bytes, is not
@@ -371,7 +418,8 @@ bool BlockRegions::DividesWeights(int n, const BlockRegion::Axis& axis, int64_t 
     if (!uses_.is_static[uses_.NodeOf(inputs[j].node())]) continue;
     int64_t inner = 0;
     if (DividedDigit(n, axis, extent, j, &inner).value_or(Digit{}).dim < 0) continue;
-    if (!pointwise_.Of(*uses_.nodes[n]).pointwise) return true;
+    const std::vector<bool>& reduces = ReductionsIn(*uses_.nodes[n]).of_input;
+    if (j < reduces.size() && reduces[j]) return true;
   }
   return false;
 }

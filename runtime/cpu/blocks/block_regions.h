@@ -12,7 +12,6 @@
 #include "runtime/cpu/blocks/blocks.h"
 #include "runtime/cpu/blocks/carried_dims.h"
 #include "runtime/cpu/blocks/moved_dims.h"
-#include "runtime/plan/node_traits.h"
 #include "runtime/plan/use_table.h"
 
 namespace lemma::cpu {
@@ -36,6 +35,9 @@ struct BlockRegion {
   std::vector<int> nodes;                            // ascending
   absl::flat_hash_map<int, std::vector<Axis>> axes;  // by node; each node has all axes
   std::vector<int64_t> extents;                      // by axis
+  // Nodes of the region that depend on a node outside it that depends on the region. Before they
+  // can be computed, something outside must be, so they are no part of one region with the others.
+  std::vector<int> late;
 
   bool Contains(int node) const { return axes.count(node) > 0; }
   // Whether the node's result is a sum over the blocks of some axis.
@@ -67,10 +69,6 @@ class BlockRegions {
   // Whether the node reads and writes each axis at one index.
   bool CarriesAll(const BlockRegion& region, int node);
 
-  // Nodes of the region that depend on a node outside it that depends on the region. Before they
-  // can be computed, something outside must be, so they are no part of one region with the others.
-  std::vector<int> LateNodes(const BlockRegion& region) const;
-
   // Whether the result is too large to be kept whole beside the region last found.
   bool IsLarge(int n) const { return IsCandidate(n, floor_); }
 
@@ -98,6 +96,9 @@ class BlockRegions {
   std::optional<BlockRegion::Axis> AxisIn(int user, const Value& v, const Digit& digit,
                                           int64_t extent, int64_t* inner);
   std::optional<std::vector<BlockRegion::Axis>> AxesIn(int n, const BlockRegion& region);
+  std::optional<BlockRegion> Find(int seed, std::vector<BlockRegion::Axis> axes,
+                                  std::vector<int64_t> extents);
+  int FindLateNodes(BlockRegion* region) const;
   Lost Grow(int seed, BlockRegion* region);
   bool DividesWeights(int n, const BlockRegion::Axis& axis, int64_t extent);
   Lost Add(int n, std::vector<BlockRegion::Axis> axes, BlockRegion* region, std::vector<int>* work);
@@ -112,7 +113,6 @@ class BlockRegions {
   const Graph graph_;
   const UseTable uses_;
   int64_t floor_ = 0;  // a value of the region that takes as many bytes is read only inside
-  NodeTraitsCache pointwise_;
 };
 
 }  // namespace lemma::cpu

@@ -45,6 +45,7 @@ class Blocker {
     const UseTable& uses = regions_.uses();
     const int64_t seed_bytes = regions_.ValueOf(seed).type().num_bytes();
     const std::vector<int64_t> sizes = BlockSizes(region, seed_bytes);
+    if (getenv("DBG")) fprintf(stderr, "sizes %d\n", (int)sizes.size()); // DBGLINE
     if (sizes.empty()) return {};
     std::vector<int> results;
     for (const int n : region.nodes) {
@@ -56,7 +57,7 @@ class Blocker {
     Ranges ranges(sizes.size());
     std::vector<Value> made;
     done_.assign(results.size(), Value());
-    if (!Emit(region, sizes, results, 0, &ranges, &made, origin)) return {};
+    if (!Emit(region, sizes, results, 0, &ranges, &made, origin)) { if (getenv("DBG")) fprintf(stderr, "emit failed\n"); return {}; } // DBGLINE
     ValueMap replacements;
     for (size_t i = 0; i < results.size(); ++i) {
       replacements[regions_.ValueOf(results[i])] = made[i];
@@ -219,6 +220,10 @@ class Blocker {
       starts.push_back(range.begin);
       sizes.push_back(range.size);
     }
+    const std::optional<double> number = Formula::Uniform(v);
+    if (number && IsFloat(v.dtype())) {  // one value for all blocks, not a table that is cut
+      return Formula(ApplyOp).Filled({v.dtype(), std::move(sizes)}, *number);
+    }
     return Formula(ApplyOp).Slice(v, std::move(starts), std::move(sizes));
   }
 
@@ -321,8 +326,7 @@ bool IsDivisible(Blocker* blocker, const Value& value) {
   const int seed = at->second;
   const std::optional<BlockRegion> region = blocker->regions().Around(seed);
   ValueMap ignored;
-  return region && blocker->regions().LateNodes(*region).empty() &&
-         !blocker->Replacements(*region, seed, &ignored).empty();
+  return region && region->late.empty() && !blocker->Replacements(*region, seed, &ignored).empty();
 }
 
 // Puts the separated regions in their places. If two wait for each other, only the first is kept.
@@ -358,14 +362,14 @@ bool SeparateAll(const BlockOptions& options, absl::flat_hash_set<Value>* tried,
     const Value origin = wide->OriginOf(regions.ValueOf(seed));
     if (taken.count(seed) > 0 || tried->count(origin) > 0) continue;
     const std::optional<BlockRegion> region = regions.Around(seed);
-    const std::vector<int> late = region ? regions.LateNodes(*region) : std::vector<int>();
-    const bool overlaps = !late.empty() &&
+    const bool late = region && !region->late.empty();
+    const bool overlaps = late &&
                           std::any_of(region->nodes.begin(), region->nodes.end(),
                                       [&](int n) { return taken.count(n) > 0; });
     if (overlaps) continue;  // in a later call
     tried->insert(origin);
-    if (late.empty()) continue;
-    std::optional<SeparatedRegion> separated = Separated(regions, *region, late);
+    if (!late) continue;
+    std::optional<SeparatedRegion> separated = Separated(regions, *region);
     if (!separated) continue;
     taken.insert(region->nodes.begin(), region->nodes.end());
     found.push_back(*std::move(separated));
@@ -409,7 +413,7 @@ bool DivideAll(const BlockOptions& options, absl::flat_hash_set<Value>* tried, W
     const Value origin = wide->OriginOf(regions.ValueOf(seed));
     if (taken.count(seed) > 0 || tried->count(origin) > 0) continue;
     const std::optional<BlockRegion> region = regions.Around(seed);
-    if (!region || !regions.LateNodes(*region).empty()) {
+    if (!region || !region->late.empty()) {
       now_tried.push_back(origin);
       continue;
     }

@@ -40,6 +40,7 @@ class Reads {
   bool OnlyIndexes(VarId var) const { return elsewhere_.count(var) == 0; }
 
   bool has_reduction() const { return has_reduction_; }
+  bool ReadsInside(TensorId input) const { return inside_.count(input) > 0; }
 
   // Whether some input is read both inside and outside a reduction.
   bool ReadsBesideReduction() const {
@@ -191,7 +192,11 @@ Reductions ReductionsOf(const Node& node) {
   const std::optional<Definition> definition = InlinedDefinition(node);
   if (!definition) return {};
   const Reads reads(definition->tensors[0].body);
-  return {reads.has_reduction(), reads.ReadsBesideReduction()};
+  Reductions reductions{reads.has_reduction(), reads.ReadsBesideReduction(), {}};
+  for (TensorId input = 0; input < definition->num_inputs(); ++input) {
+    reductions.of_input.push_back(reads.ReadsInside(input));
+  }
+  return reductions;
 }
 
 }  // namespace lemma::cpu

@@ -35,10 +35,11 @@ struct SummedDim {
 // Example: y[i, j] = sum_k x[i, k] * w[k, j] gives {{0, K, {1, 0}}}.
 std::vector<SummedDim> SummedDimsOf(const Node& node);
 
-// Both are false if InlinedDefinition gives nullopt.
+// All are false if InlinedDefinition gives nullopt.
 struct Reductions {
   bool any = false;     // the definition has a sum, a maximum or the like
   bool beside = false;  // some input is read both inside and outside a reduction, as by a softmax
+  std::vector<bool> of_input;  // by input: it is read inside a reduction; empty without a definition
 };
 Reductions ReductionsOf(const Node& node);
 

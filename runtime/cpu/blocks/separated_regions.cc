@@ -50,11 +50,12 @@ Value Reapplied(const Node& node, std::vector<Value> inputs) {
 
 }  // namespace
 
-std::optional<SeparatedRegion> Separated(BlockRegions& regions, const BlockRegion& region,
-                                         const std::vector<int>& late) {
+std::optional<SeparatedRegion> Separated(const BlockRegions& regions, const BlockRegion& region) {
   const UseTable& uses = regions.uses();
+  const std::vector<int>& late = region.late;
   const absl::flat_hash_set<int> is_late(late.begin(), late.end());
   const Value after = WaitedFor(regions, region, is_late);
+  if (getenv("DBG")) fprintf(stderr, "separate: late %d after %d\n", (int)late.size(), (int)(bool)after); // DBGLINE
   if (!after) return std::nullopt;
 
   // Large values that late nodes read; small ones stay in memory.
@@ -71,6 +72,7 @@ std::optional<SeparatedRegion> Separated(BlockRegions& regions, const BlockRegio
   for (size_t next = 0; next < copied.size(); ++next) add_operands(copied[next]);
   if (copied.empty()) return std::nullopt;
   std::sort(copied.begin(), copied.end());
+  if (getenv("DBG")) fprintf(stderr, "separate: copied %d of %d, ops %g of %g\n", (int)copied.size(), (int)region.nodes.size(), Operations(uses, copied), Operations(uses, region.nodes)); // DBGLINE
   if (Operations(uses, copied) > kMostRecomputed * Operations(uses, region.nodes)) {
     return std::nullopt;
   }

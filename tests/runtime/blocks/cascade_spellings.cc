@@ -92,7 +92,7 @@ class Speller {
 };
 
 struct Sizes {
-  int64_t batch = 2, heads = 2, queries = 24, keys = 24, width = 4;
+  int64_t batch = 2, heads = 3, queries = 24, keys = 24, width = 4;
   int64_t groups = 0;  // heads of keys; 0: as many as of queries
 };
 
@@ -290,7 +290,8 @@ class Attention {
             "min($0, $1)", f_.Op("max($0, $1)", f_.Op("sub($0, $1)", j, i), f_.Integer(-4)),
             f_.Integer(4));
         const std::string at = f_.Op("add($0, $1)", limited, f_.Integer(4));
-        const std::string table = f_.Input("bias", "f32", {9, n_.heads});
+        // Its gradient adds to the table at positions, which no blocks divide.
+        const std::string table = f_.Input("fixed", "f32", {9, n_.heads});
         bias = f_.Transpose(f_.Op("gather($0, $1) {axis = 0}", table, at), {2, 0, 1});
         break;
       }
@@ -573,7 +574,7 @@ Spelling SpellNormalized(Speller& f, bool gradient) {
     }
   }
   spelling.text = f.Finish(result);
-  if (gradient) spelling.parameters = {"x", "w", "gain"};
+  if (gradient) spelling.parameters = {"w", "gain"};  // the gradient of x is as large as x
   spelling.whole_bytes = batch * length * width * 4;
   return spelling;
 }

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/substitute.h"
 #include "gtest/gtest.h"
+#include "runtime/cpu/blocks/block_check.h"
 #include "runtime/cpu/blocks/blocks.h"
 #include "tests/runtime/blocks/blocks_testutil.h"
 #include "tests/runtime/runtime_testutil.h"
@@ -34,9 +35,14 @@ class EachCascade : public testing::TestWithParam<int> {
 
   void Expect(const Spelling& spelling) {
     const Graph graph = GraphOf(spelling);
+    if (getenv("DBG")) { fprintf(stderr, "##### %s\n", ::testing::UnitTest::GetInstance()->current_test_info()->name()); LargestValue(graph); } // DBGLINE
     const Graph blocked = Blocked(graph, OptionsFor(spelling));
+    if (getenv("DBG")) fprintf(stderr, LargestValue(blocked) < spelling.whole_bytes ? "#divided\n" : "#WHOLE\n%s\n", spelling.text.c_str()); // DBGLINE
     EXPECT_GE(LargestValue(graph), spelling.whole_bytes);
     EXPECT_LT(LargestValue(blocked), spelling.whole_bytes);
+    const auto proved = cpu::CheckBlocks(graph, blocked);
+    EXPECT_TRUE(proved.ok()) << proved.status();
+    if (proved.ok()) EXPECT_GT(proved->applications, 2);
     for (const Numbers numbers : kAllNumbers) {
       const std::vector<Tensor> inputs = InputsOf(graph, numbers, 7);
       if (spelling.divides_sums) {
@@ -53,6 +59,17 @@ TEST_P(EachCascade, IsFoundInEverySpelling) {
     const Spelling spelling = Spell(form(), seed);
     SCOPED_TRACE(absl::StrCat("seed ", seed, "\n", spelling.text));
     Expect(spelling);
+  }
+}
+
+// The kernels of the CPU compute the blocks.
+TEST_P(EachCascade, RunsOnTheCpu) {
+  for (const uint64_t seed : {1, 2, 3}) {
+    const Spelling spelling = Spell(form(), seed, /*gradient=*/seed == 3);
+    SCOPED_TRACE(absl::StrCat("seed ", seed, "\n", spelling.text));
+    const Graph graph = GraphOf(spelling);
+    const std::vector<Tensor> inputs = InputsOf(graph, Numbers::kOrdinary, seed);
+    ExpectCpuMatchesReference(Blocked(graph, OptionsFor(spelling)), inputs);
   }
 }
 
