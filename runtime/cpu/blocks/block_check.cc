@@ -387,9 +387,9 @@ class BlockChecker {
     if (!extents.empty()) {
       for (const SummedDim& sum : summed) {
         const VarId var = tensor.body.axes()[sum.variable].var;
-        const auto begin = begins.find(var);
-        if (begin == begins.end()) return std::nullopt;
-        block.sums.push_back({begin->second, sizes.at(var)});
+        const Range part{begins.count(var) > 0 ? begins.at(var) : 0, sizes.at(var)};
+        if (begins.count(var) == 0 && part.size != sum.extent) return std::nullopt;
+        block.sums.push_back(part);
       }
       if (part->tensors[0].body.kind() != ScalarExpr::Kind::kReduce) return std::nullopt;
     }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "graph/ops/formula.h"
 
 namespace lemma::cpu {
 namespace {
@@ -415,7 +416,7 @@ void BlockRegions::AddSmallNodes(BlockRegion* region) {
 bool BlockRegions::DividesWeights(int n, const BlockRegion::Axis& axis, int64_t extent) {
   const std::vector<Value>& inputs = uses_.nodes[n]->inputs();
   for (size_t j = 0; j < inputs.size(); ++j) {
-    if (!uses_.is_static[uses_.NodeOf(inputs[j].node())]) continue;
+    if (!uses_.is_static[uses_.NodeOf(inputs[j].node())] || Formula::Uniform(inputs[j])) continue;
     int64_t inner = 0;
     if (DividedDigit(n, axis, extent, j, &inner).value_or(Digit{}).dim < 0) continue;
     const std::vector<bool>& reduces = ReductionsIn(*uses_.nodes[n]).of_input;
