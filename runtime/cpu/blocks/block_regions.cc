@@ -129,10 +129,6 @@ std::optional<BlockRegion> BlockRegions::Find(int seed, std::vector<BlockRegion:
       lost = InconsistentAxis(region);
     }
     if (lost.axis < 0) lost = Order(region, &order);
-    if (getenv("DBG") && lost.axis >= 0) { // DBGLINE
-      std::string where; // DBGLINE
-      for (auto& [n, its] : region.axes) where += uses_.nodes[n]->op().name + " "; // DBGLINE
-      fprintf(stderr, "seed %s %s: lost axis %d (dim %d stride %ld extent %ld) inner %ld late=%d nodes %s\n", uses_.nodes[seed]->op().name.c_str(), ValueOf(seed).type().ToString().c_str(), lost.axis, axes[lost.axis].index, axes[lost.axis].stride, extents[lost.axis], lost.inner, (int)order.size(), where.c_str()); } // DBGLINE
     if (lost.axis >= 0) {
       const int a = lost.axis;
       if (lost.inner > 1 && lost.inner < extents[a] && extents[a] % lost.inner == 0) {
@@ -147,7 +143,6 @@ std::optional<BlockRegion> BlockRegions::Find(int seed, std::vector<BlockRegion:
       }
       continue;
     }
-    if (getenv("DBG")) fprintf(stderr, "seed %s %s: axes %d pays %d nodes %d\n", uses_.nodes[seed]->op().name.c_str(), ValueOf(seed).type().ToString().c_str(), (int)axes.size(), (int)Pays(region), (int)region.nodes.size()); // DBGLINE
     if (!Pays(region)) return std::nullopt;
     for (auto& [node, its] : region.axes) {
       const std::vector<BlockRegion::Axis> before = its;

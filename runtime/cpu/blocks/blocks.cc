@@ -45,7 +45,6 @@ class Blocker {
     const UseTable& uses = regions_.uses();
     const int64_t seed_bytes = regions_.ValueOf(seed).type().num_bytes();
     const std::vector<int64_t> sizes = BlockSizes(region, seed_bytes);
-    if (getenv("DBG")) fprintf(stderr, "sizes %d\n", (int)sizes.size()); // DBGLINE
     if (sizes.empty()) return {};
     std::vector<int> results;
     for (const int n : region.nodes) {
@@ -57,7 +56,7 @@ class Blocker {
     Ranges ranges(sizes.size());
     std::vector<Value> made;
     done_.assign(results.size(), Value());
-    if (!Emit(region, sizes, results, 0, &ranges, &made, origin)) { if (getenv("DBG")) fprintf(stderr, "emit failed\n"); return {}; } // DBGLINE
+    if (!Emit(region, sizes, results, 0, &ranges, &made, origin)) return {};
     ValueMap replacements;
     for (size_t i = 0; i < results.size(); ++i) {
       replacements[regions_.ValueOf(results[i])] = made[i];

@@ -55,7 +55,6 @@ std::optional<SeparatedRegion> Separated(const BlockRegions& regions, const Bloc
   const std::vector<int>& late = region.late;
   const absl::flat_hash_set<int> is_late(late.begin(), late.end());
   const Value after = WaitedFor(regions, region, is_late);
-  if (getenv("DBG")) fprintf(stderr, "separate: late %d after %d\n", (int)late.size(), (int)(bool)after); // DBGLINE
   if (!after) return std::nullopt;
 
   // Large values that late nodes read; small ones stay in memory.
@@ -72,7 +71,6 @@ std::optional<SeparatedRegion> Separated(const BlockRegions& regions, const Bloc
   for (size_t next = 0; next < copied.size(); ++next) add_operands(copied[next]);
   if (copied.empty()) return std::nullopt;
   std::sort(copied.begin(), copied.end());
-  if (getenv("DBG")) fprintf(stderr, "separate: copied %d of %d, ops %g of %g\n", (int)copied.size(), (int)region.nodes.size(), Operations(uses, copied), Operations(uses, region.nodes)); // DBGLINE
   if (Operations(uses, copied) > kMostRecomputed * Operations(uses, region.nodes)) {
     return std::nullopt;
   }

@@ -3,7 +3,9 @@
 // results too.
 #include "tests/runtime/blocks/cascade_spellings.h"
 
+#include <chrono>
 #include <string>
+#include "graph/grad/gradient.h"
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -35,9 +37,7 @@ class EachCascade : public testing::TestWithParam<int> {
 
   void Expect(const Spelling& spelling) {
     const Graph graph = GraphOf(spelling);
-    if (getenv("DBG")) { fprintf(stderr, "##### %s\n", ::testing::UnitTest::GetInstance()->current_test_info()->name()); LargestValue(graph); } // DBGLINE
     const Graph blocked = Blocked(graph, OptionsFor(spelling));
-    if (getenv("DBG")) fprintf(stderr, LargestValue(blocked) < spelling.whole_bytes ? "#divided\n" : "#WHOLE\n%s\n", spelling.text.c_str()); // DBGLINE
     EXPECT_GE(LargestValue(graph), spelling.whole_bytes);
     EXPECT_LT(LargestValue(blocked), spelling.whole_bytes);
     const auto proved = cpu::CheckBlocks(graph, blocked);
@@ -173,6 +173,36 @@ TEST(Cascades, TheLargestOfASoftmaxAreLeftAlone) {
     options.large_bytes = 4000;
     options.block_bytes = 1000;
     EXPECT_EQ(Blocked(graph, options).StructuralHash(), graph.StructuralHash()) << made;
+  }
+}
+
+TEST(Layers, Time) {
+  for (int layers : {6, 12, 24, 48}) {
+    std::string body, in = "h0";
+    std::string params = "h0: f32[1,2048,64]";
+    std::vector<std::string> names;
+    for (int l = 0; l < layers; ++l) {
+      for (const char* w : {"wq", "wk", "wv", "wo"}) {
+        params += absl::StrCat(", ", w, l, ": f32[64,64]");
+        names.push_back(absl::StrCat(w, l));
+      }
+      const std::string head = " {shape = [1,2048,4,16]} ";
+      for (const char* w : {"q", "k", "v"}) {
+        body += absl::StrCat(w, "a", l, " = matmul(", in, ", w", w, l, ") ", w, "b", l, " = reshape(", w, "a", l, ")", head, w, l, " = transpose(", w, "b", l, ") {perm = [0,2,1,3]}\n");
+      }
+      body += absl::Substitute("kt$0 = transpose(k$0) {perm = [0,1,3,2]} s$0 = matmul(q$0, kt$0) c$0 = scalar_mul(s$0) {alpha = 0.25} p$0 = softmax(c$0) {axis = 3} o$0 = matmul(p$0, v$0) t$0 = transpose(o$0) {perm = [0,2,1,3]} r$0 = reshape(t$0) {shape = [1,2048,64]} x$0 = matmul(r$0, wo$0) h$1 = add(x$0, $2)\n", l, l + 1, in);
+      in = absl::StrCat("h", l + 1);
+    }
+    body += absl::StrCat("sq = mul(", in, ",", in, ") loss = reduce_sum(sq) {axes = [0,1,2]} return loss");
+    const Graph whole = GraphWithWeights(absl::StrCat("graph g(", params, ") {", body, "}"));
+    const auto graph = GradientGraph(whole, 0, names);
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    for (int rep = 0; rep < 3; ++rep) {
+      auto t0 = std::chrono::steady_clock::now();
+      const Graph blocked = Blocked(*graph, {});
+      double s = std::chrono::duration<double>(std::chrono::steady_clock::now() - t0).count();
+      printf("layers %d: %d ops -> %d ops, %.3f s, hash %llx\n", layers, graph->num_ops(), blocked.num_ops(), s, (unsigned long long)blocked.StructuralHash());
+    }
   }
 }
 
