@@ -16,7 +16,9 @@
 #include "graph/examples/random_graph.h"
 #include "graph/grad/gradient.h"
 #include "gtest/gtest.h"
+#include "runtime/cpu/blocks/block_check.h"
 #include "runtime/cpu/blocks/carried_dims.h"
+#include "runtime/cpu/blocks/moved_dims.h"
 #include "tests/runtime/blocks/blocks_testutil.h"
 #include "tests/runtime/runtime_testutil.h"
 
@@ -153,12 +155,46 @@ TEST(Blocks, CarriedDimensionsAreReadOffDefinitions) {
             (cpu::CarriedDims{{1}, {0}}));
   EXPECT_EQ(of_last("graph g(x: f32[4,3], z: f32[3]) { y = add(x, z) return y }"),
             (cpu::CarriedDims{{0, -1}, {1, 0}}));
+  // The positions carry the index; x is needed whole along them.
+  EXPECT_EQ(of_last("graph g(x: f32[9,3], i: i64[4,2]) { y = gather(x, i) {axis = 0} return y }"),
+            (cpu::CarriedDims{{-1, 0}, {-1, 1}, {1, -1}}));
   // Places that depend on more than the index.
   EXPECT_EQ(of_last("graph g(x: f32[4,3]) { y = slice(x) {starts = [1,0], sizes = [2,3]} "
                     "return y }"),
             (cpu::CarriedDims{{}, {1}}));
   EXPECT_EQ(of_last("graph g(x: f32[4,3]) { y = cumsum(x) {axis = 0} return y }"),
             (cpu::CarriedDims{{}, {1}}));
+}
+
+TEST(Blocks, ReshapesMoveDigits) {
+  const Graph graph = GraphWithWeights(
+      "graph g(x: f32[3,4,5]) { y = reshape(x) {shape = [12,5]} z = reshape(y) {shape = [3,2,10]} "
+      "return y, z }");
+  const auto merge = cpu::MovedDimsOf(graph.outputs()[0].node());
+  const auto split = cpu::MovedDimsOf(graph.outputs()[1].node());
+  ASSERT_TRUE(merge && split);
+  int64_t inner = 0;
+  EXPECT_EQ(cpu::DigitOfInput(*merge, {0, 4}, 3, &inner), (cpu::Digit{0, 1}));
+  EXPECT_EQ(cpu::DigitOfInput(*merge, {0, 1}, 4, &inner), (cpu::Digit{1, 1}));
+  EXPECT_EQ(cpu::DigitOfResult(*merge, {0, 1}, 3, &inner), (cpu::Digit{0, 4}));
+  EXPECT_EQ(cpu::DigitOfResult(*merge, {2, 1}, 5, &inner), (cpu::Digit{1, 1}));
+  EXPECT_EQ(inner, 0);
+  // 12 rows are 3 times 4.
+  EXPECT_EQ(cpu::DigitOfInput(*merge, {0, 1}, 12, &inner), std::nullopt);
+  EXPECT_EQ(inner, 4);
+  // 4 rows of 5 are 2 rows of 10, so a row is half a row, which is a digit too.
+  inner = 0;
+  EXPECT_EQ(cpu::DigitOfResult(*split, {0, 4}, 3, &inner), (cpu::Digit{0, 1}));
+  EXPECT_EQ(cpu::DigitOfResult(*split, {0, 1}, 4, &inner), std::nullopt);
+  EXPECT_EQ(cpu::DigitOfInput(*split, {1, 1}, 2, &inner), (cpu::Digit{0, 2}));
+
+  // Rows 4 to 7 of y are row 1 of x.
+  const Graph block =
+      GraphWithWeights("graph g(x: f32[1,4,5]) { y = reshape(x) {shape = [4,5]} return y }");
+  const auto part = cpu::MovedDimsOf(block.outputs()[0].node());
+  EXPECT_TRUE(cpu::MovesBlock(*merge, {{1, 1}, {0, 4}, {0, 5}}, {{4, 4}, {0, 5}}, *part));
+  EXPECT_FALSE(cpu::MovesBlock(*merge, {{1, 1}, {0, 4}, {0, 5}}, {{5, 4}, {0, 5}}, *part));
+  EXPECT_FALSE(cpu::MovesBlock(*merge, {{2, 1}, {0, 4}, {0, 5}}, {{4, 4}, {0, 5}}, *part));
 }
 
 TEST(Blocks, SumsAreReadOffDefinitions) {
@@ -259,6 +295,7 @@ TEST(Blocks, RandomGradientsComputeTheSame) {
     ++changed;
     recomputed += HasBarrier(blocked);
     SCOPED_TRACE(seed);
+    EXPECT_TRUE(cpu::CheckBlocks(*step, blocked).ok());
     ExpectSameSums(*step, blocked, random.inputs);
     if (HasFatalFailure()) return;
   }
@@ -279,6 +316,7 @@ TEST(Blocks, RandomGraphsComputeTheSame) {
     if (blocked.StructuralHash() == random.graph.StructuralHash()) continue;
     ++changed;
     SCOPED_TRACE(seed);
+    EXPECT_TRUE(cpu::CheckBlocks(random.graph, blocked).ok());
     ExpectSameSums(random.graph, blocked, random.inputs);
     if (HasFatalFailure()) return;
   }

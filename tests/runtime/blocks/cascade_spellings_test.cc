@@ -3,9 +3,9 @@
 // results too.
 #include "tests/runtime/blocks/cascade_spellings.h"
 
-#include <chrono>
+#include <cctype>
+#include <iterator>
 #include <string>
-#include "graph/grad/gradient.h"
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -23,7 +23,8 @@ constexpr uint64_t kSpellings = 20;
 constexpr Numbers kAllNumbers[] = {Numbers::kOrdinary, Numbers::kLarge, Numbers::kMasked,
                                    Numbers::kNotFinite};
 
-// Values of at least two fifths of the scores are large.
+// Values of at least two fifths of the scores are large. So inputs, and masks and biases of all
+// heads, may stay whole.
 cpu::BlockOptions OptionsFor(const Spelling& spelling) {
   cpu::BlockOptions options;
   options.large_bytes = spelling.whole_bytes * 2 / 5;
@@ -35,7 +36,7 @@ class EachCascade : public testing::TestWithParam<int> {
  protected:
   Cascade form() const { return static_cast<Cascade>(GetParam()); }
 
-  void Expect(const Spelling& spelling) {
+  void Expect(const Spelling& spelling, const std::vector<Numbers>& all) {
     const Graph graph = GraphOf(spelling);
     const Graph blocked = Blocked(graph, OptionsFor(spelling));
     EXPECT_GE(LargestValue(graph), spelling.whole_bytes);
@@ -43,7 +44,7 @@ class EachCascade : public testing::TestWithParam<int> {
     const auto proved = cpu::CheckBlocks(graph, blocked);
     EXPECT_TRUE(proved.ok()) << proved.status();
     if (proved.ok()) EXPECT_GT(proved->applications, 2);
-    for (const Numbers numbers : kAllNumbers) {
+    for (const Numbers numbers : all) {
       const std::vector<Tensor> inputs = InputsOf(graph, numbers, 7);
       if (spelling.divides_sums) {
         ExpectSameSums(graph, blocked, inputs);
@@ -58,7 +59,7 @@ TEST_P(EachCascade, IsFoundInEverySpelling) {
   for (uint64_t seed = 1; seed <= kSpellings; ++seed) {
     const Spelling spelling = Spell(form(), seed);
     SCOPED_TRACE(absl::StrCat("seed ", seed, "\n", spelling.text));
-    Expect(spelling);
+    Expect(spelling, {std::begin(kAllNumbers), std::end(kAllNumbers)});
   }
 }
 
@@ -78,7 +79,7 @@ TEST_P(EachCascade, IsFoundInGradients) {
   for (uint64_t seed = 1; seed <= kSpellings; ++seed) {
     const Spelling spelling = Spell(form(), seed, /*gradient=*/true);
     SCOPED_TRACE(absl::StrCat("seed ", seed, "\n", spelling.text));
-    Expect(spelling);
+    Expect(spelling, {Numbers::kOrdinary, kAllNumbers[1 + seed % 3]});
   }
 }
 
@@ -154,6 +155,7 @@ TEST(Cascades, NearMissesGiveTheSameNumbers) {
       const Graph graph = GraphOf(now);
       const Graph blocked = Blocked(graph, options);
       SCOPED_TRACE(middle);
+      EXPECT_TRUE(cpu::CheckBlocks(graph, blocked).ok());
       for (const Numbers numbers : kAllNumbers) {
         ExpectSameSums(graph, blocked, InputsOf(graph, numbers, 5));
       }
@@ -173,36 +175,6 @@ TEST(Cascades, TheLargestOfASoftmaxAreLeftAlone) {
     options.large_bytes = 4000;
     options.block_bytes = 1000;
     EXPECT_EQ(Blocked(graph, options).StructuralHash(), graph.StructuralHash()) << made;
-  }
-}
-
-TEST(Layers, Time) {
-  for (int layers : {6, 12, 24, 48}) {
-    std::string body, in = "h0";
-    std::string params = "h0: f32[1,2048,64]";
-    std::vector<std::string> names;
-    for (int l = 0; l < layers; ++l) {
-      for (const char* w : {"wq", "wk", "wv", "wo"}) {
-        params += absl::StrCat(", ", w, l, ": f32[64,64]");
-        names.push_back(absl::StrCat(w, l));
-      }
-      const std::string head = " {shape = [1,2048,4,16]} ";
-      for (const char* w : {"q", "k", "v"}) {
-        body += absl::StrCat(w, "a", l, " = matmul(", in, ", w", w, l, ") ", w, "b", l, " = reshape(", w, "a", l, ")", head, w, l, " = transpose(", w, "b", l, ") {perm = [0,2,1,3]}\n");
-      }
-      body += absl::Substitute("kt$0 = transpose(k$0) {perm = [0,1,3,2]} s$0 = matmul(q$0, kt$0) c$0 = scalar_mul(s$0) {alpha = 0.25} p$0 = softmax(c$0) {axis = 3} o$0 = matmul(p$0, v$0) t$0 = transpose(o$0) {perm = [0,2,1,3]} r$0 = reshape(t$0) {shape = [1,2048,64]} x$0 = matmul(r$0, wo$0) h$1 = add(x$0, $2)\n", l, l + 1, in);
-      in = absl::StrCat("h", l + 1);
-    }
-    body += absl::StrCat("sq = mul(", in, ",", in, ") loss = reduce_sum(sq) {axes = [0,1,2]} return loss");
-    const Graph whole = GraphWithWeights(absl::StrCat("graph g(", params, ") {", body, "}"));
-    const auto graph = GradientGraph(whole, 0, names);
-    ASSERT_TRUE(graph.ok()) << graph.status();
-    for (int rep = 0; rep < 3; ++rep) {
-      auto t0 = std::chrono::steady_clock::now();
-      const Graph blocked = Blocked(*graph, {});
-      double s = std::chrono::duration<double>(std::chrono::steady_clock::now() - t0).count();
-      printf("layers %d: %d ops -> %d ops, %.3f s, hash %llx\n", layers, graph->num_ops(), blocked.num_ops(), s, (unsigned long long)blocked.StructuralHash());
-    }
   }
 }
 
