@@ -175,16 +175,39 @@ class BlockChecker {
       }
       return;
     }
-    if (!node->is_op() || node->num_outputs() != 1) return;
+    if (!node->is_op() || node->inputs().empty()) return;
+    if (AddSame(node) || node->num_outputs() != 1) return;
     const Value v(node, 0);
     if (IsBarrier(*node)) {
       for (const Block& block : std::vector<Block>(BlocksOf(node->inputs()[0]))) Add(v, block);
-      return;
     }
     AddSlice(*node, v);
     AddConcat(*node, v);
     AddSum(*node, v);
     AddApplications(*node, v);
+  }
+
+  // The same application to other values that are whole.
+  bool AddSame(const NodePtr& node) {
+    bool found = false;
+    for (const Block& first : std::vector<Block>(BlocksOf(node->inputs()[0]))) {
+      if (!(first == WholeBlock(first.of))) continue;
+      for (const int user : whole_.Users(first.of)) {
+        const NodePtr& before = whole_.nodes[user];
+        bool same = HashApplication(*before) == HashApplication(*node);
+        for (size_t j = 0; same && j < node->inputs().size(); ++j) {
+          const std::vector<Block>& blocks = BlocksOf(node->inputs()[j]);
+          same = std::find(blocks.begin(), blocks.end(), WholeBlock(before->inputs()[j])) !=
+                 blocks.end();
+        }
+        if (!same) continue;
+        found = true;
+        for (int i = 0; i < node->num_outputs(); ++i) {
+          Add(Value(node, i), WholeBlock(Value(before, i)));
+        }
+      }
+    }
+    return found;
   }
 
   // y[i…] = x[i… + start…].
@@ -207,6 +230,7 @@ class BlockChecker {
         Range& range = block.indices[d];
         if (range.begin != kAnywhere) range.begin += starts[d];
         range.size = moved->to[d];
+        if (range.size == block.of.shape()[d]) range.begin = 0;
       }
       Add(v, std::move(block));
     }
@@ -274,7 +298,7 @@ class BlockChecker {
         bool is_whole = true;
         Block both = a;
         for (size_t s = 0; s < a.sums.size(); ++s) {
-          if (!(a.sums[s] == b.sums[s])) {
+          if (!(a.sums[s] == b.sums[s]) || a.sums[s].begin == kAnywhere) {
             other = static_cast<int>(s);
             ++different;
             const bool later = a.sums[s].begin > b.sums[s].begin;
@@ -294,7 +318,6 @@ class BlockChecker {
 
   // The block of the result of an operator of the whole graph that `node` applies to blocks.
   void AddApplications(const Node& node, const Value& v) {
-    if (node.inputs().empty()) return;
     bool proved = false;
     absl::flat_hash_set<int> tried;
     for (const Block& first : std::vector<Block>(BlocksOf(node.inputs()[0]))) {
@@ -333,8 +356,10 @@ class BlockChecker {
     if (whole == nullptr || part == nullptr) return std::nullopt;
     const TensorExpr& tensor = whole->tensors[0];
     const Shape &to = before.type(0).shape, &shape = node.type(0).shape;
-    absl::flat_hash_map<VarId, int64_t> sizes;  // of variables of which there may be a part
-    for (size_t d = 0; d < shape.size(); ++d) sizes[tensor.axes[d].var] = shape[d];
+    absl::flat_hash_map<VarId, int64_t> sizes;  // of variables of which there is a part
+    for (size_t d = 0; d < shape.size(); ++d) {
+      if (shape[d] != to[d]) sizes[tensor.axes[d].var] = shape[d];
+    }
     const std::vector<SummedDim>& summed = SummedOf(before);
     std::vector<std::pair<int, int64_t>> extents;
     for (const SummedDim& sum : summed) {
@@ -342,8 +367,9 @@ class BlockChecker {
       for (size_t j = 0; j < operands.size(); ++j) {
         if (sum.dims[j] >= 0) size = operands[j].indices[sum.dims[j]].size;
       }
+      if (size == sum.extent) continue;
       sizes[tensor.body.axes()[sum.variable].var] = size;
-      if (size != sum.extent) extents.emplace_back(sum.variable, size);
+      extents.emplace_back(sum.variable, size);
     }
     // Where each variable begins.
     Uses uses;
@@ -387,8 +413,10 @@ class BlockChecker {
     if (!extents.empty()) {
       for (const SummedDim& sum : summed) {
         const VarId var = tensor.body.axes()[sum.variable].var;
-        const Range part{begins.count(var) > 0 ? begins.at(var) : 0, sizes.at(var)};
-        if (begins.count(var) == 0 && part.size != sum.extent) return std::nullopt;
+        Range part = WholeRange(sum.extent);
+        if (const auto size = sizes.find(var); size != sizes.end()) {
+          part = {begins.count(var) > 0 ? begins.at(var) : kAnywhere, size->second};
+        }
         block.sums.push_back(part);
       }
       if (part->tensors[0].body.kind() != ScalarExpr::Kind::kReduce) return std::nullopt;
@@ -403,25 +431,32 @@ class BlockChecker {
     return block;
   }
 
-  // The block of a result that has the elements of its operand in the same row-major order.
+  // The block of the result of an operator that only moves elements, such as a reshape.
   std::optional<Block> Moved(const Node& before, const Node& node, const Block& operand) {
     const std::optional<MovedDims>&whole = MovedOf(before), &part = MovedOf(node);
     if (!whole || !part) return std::nullopt;
     Block from = operand;
+    for (Range& range : from.indices) range.begin = std::max<int64_t>(range.begin, 0);
+    const std::vector<Range> indices = InSameOrder(*whole, from, part->to);
+    if (indices.empty() || !MovesBlock(*whole, from.indices, indices, *part)) return std::nullopt;
+    return Block{Value(), indices, {}};
+  }
+
+  // Where the block lies if the result has the elements of the operand in the same row-major order;
+  // empty if it has no elements.
+  static std::vector<Range> InSameOrder(const MovedDims& whole, const Block& from,
+                                        const Shape& sizes) {
     int64_t position = 0;
-    for (size_t d = 0; d < whole->from.size(); ++d) {
-      if (from.indices[d].begin == kAnywhere) from.indices[d].begin = 0;
-      position = position * whole->from[d] + from.indices[d].begin;
+    for (size_t d = 0; d < whole.from.size(); ++d) {
+      position = position * whole.from[d] + from.indices[d].begin;
     }
-    Block block;
-    block.indices.resize(whole->to.size());
-    for (size_t d = whole->to.size(); d-- > 0;) {
-      if (whole->to[d] == 0) return std::nullopt;
-      block.indices[d] = {position % whole->to[d], part->to[d]};
-      position /= whole->to[d];
+    std::vector<Range> indices(whole.to.size());
+    for (size_t d = whole.to.size(); d-- > 0;) {
+      if (whole.to[d] == 0) return {};
+      indices[d] = {position % whole.to[d], sizes[d]};
+      position /= whole.to[d];
     }
-    if (!MovesBlock(*whole, from.indices, block.indices, *part)) return std::nullopt;
-    return block;
+    return indices;
   }
 
   const Definition* DefinitionFor(const Node& node) {

@@ -108,6 +108,7 @@ std::optional<MovedDims> MovedDimsOf(const Node& node) {
 
 std::optional<Digit> DigitOfInput(const MovedDims& moved, const Digit& of_result, int64_t extent,
                                   int64_t* inner) {
+  if (NumElements(moved.from) != NumElements(moved.to)) return std::nullopt;
   Digit found;
   for (size_t d = 0; d < moved.at.size(); ++d) {
     const std::optional<int64_t> stride =

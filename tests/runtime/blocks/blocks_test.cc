@@ -295,7 +295,7 @@ TEST(Blocks, RandomGradientsComputeTheSame) {
     ++changed;
     recomputed += HasBarrier(blocked);
     SCOPED_TRACE(seed);
-    EXPECT_TRUE(cpu::CheckBlocks(*step, blocked).ok());
+    EXPECT_EQ(cpu::CheckBlocks(*step, blocked).status(), absl::OkStatus());
     ExpectSameSums(*step, blocked, random.inputs);
     if (HasFatalFailure()) return;
   }
@@ -316,7 +316,7 @@ TEST(Blocks, RandomGraphsComputeTheSame) {
     if (blocked.StructuralHash() == random.graph.StructuralHash()) continue;
     ++changed;
     SCOPED_TRACE(seed);
-    EXPECT_TRUE(cpu::CheckBlocks(random.graph, blocked).ok());
+    EXPECT_EQ(cpu::CheckBlocks(random.graph, blocked).status(), absl::OkStatus());
     ExpectSameSums(random.graph, blocked, random.inputs);
     if (HasFatalFailure()) return;
   }
