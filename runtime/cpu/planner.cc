@@ -561,8 +561,8 @@ GraphInBlocks DividedGraph(const Graph& graph, NodeTraitsCache& traits) {
 absl::StatusOr<CpuPlan> PlanGraph(const Graph& graph, NodeTraitsCache& traits,
                                   const PlanOptions& options) {
   if (absl::Status s = CheckLimits(graph); !s.ok()) return s;
-  WideGraph wide = options.fuse_layout ? DividedGraph(graph, traits).divided
-                                       : Widened(graph, traits);
+  WideGraph wide =
+      options.fuse_layout ? DividedGraph(graph, traits).divided : Widened(graph, traits);
   return Planner(std::move(wide), traits, options).Run();
 }
 

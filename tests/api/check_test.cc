@@ -243,10 +243,11 @@ TEST(CheckPlanTest, PlansComputeWhatTheirOperatorsMean) {
 
 TEST(CheckPlanTest, BlocksAreProved) {
   // The scores take 8.6 MB.
-  auto check = api::CheckPlan(ModelOf(R"(graph g(q: f32[4,750,8], k: f32[4,8,720], v: f32[4,720,8]) {
+  auto check =
+      api::CheckPlan(ModelOf(R"(graph g(q: f32[4,750,8], k: f32[4,8,720], v: f32[4,720,8]) {
     s = matmul(q, k) p = softmax(s) {axis = 2} y = matmul(p, v) return y })")
-                                  .graph,
-                              {"cpu", 1});
+                         .graph,
+                     {"cpu", 1});
   ASSERT_TRUE(check.ok()) << check.status();
   EXPECT_EQ(check->problem, "");
   EXPECT_GE(check->in_blocks, 6);

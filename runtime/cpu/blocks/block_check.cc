@@ -27,8 +27,8 @@ namespace {
 // The beginning of a block that may begin anywhere, since the values do not depend on the index.
 constexpr int64_t kAnywhere = -1;
 
-// A value is these indices of the value `of`. If `sums` is not empty, it is the part of the sum `of`
-// over these indices of its variables, by position in SummedDimsOf.
+// A value is these indices of the value `of`. If `sums` is not empty, it is the part of the sum
+// `of` over these indices of its variables, by position in SummedDimsOf.
 struct Block {
   Value of;
   std::vector<Range> indices, sums;
@@ -219,8 +219,8 @@ class BlockChecker {
       const std::optional<Affine> at = ToAffine(moved->at[d]);
       if (!at || at->terms.size() > 1) return;
       const bool one = at->is_const() && moved->to[d] == 1;
-      if (!one && (at->is_const() || at->terms[0].first != moved->vars[d] ||
-                   at->terms[0].second != 1)) {
+      if (!one &&
+          (at->is_const() || at->terms[0].first != moved->vars[d] || at->terms[0].second != 1)) {
         return;
       }
       starts.push_back(at->base);
@@ -323,8 +323,8 @@ class BlockChecker {
     for (const Block& first : std::vector<Block>(BlocksOf(node.inputs()[0]))) {
       for (const int user : whole_.Users(first.of)) {
         const Node& before = *whole_.nodes[user];
-        if (!tried.insert(user).second || &before.op() != &node.op() ||
-            before.num_outputs() != 1 || before.inputs().size() != node.inputs().size() ||
+        if (!tried.insert(user).second || &before.op() != &node.op() || before.num_outputs() != 1 ||
+            before.inputs().size() != node.inputs().size() ||
             before.type(0).dtype != node.type(0).dtype ||
             before.type(0).rank() != node.type(0).rank()) {
           continue;
@@ -381,8 +381,8 @@ class BlockChecker {
       for (size_t k = 0; k < read.indices().size(); ++k) {
         const IndexExpr& index = read.indices()[k];
         const Range& range = operand.indices[k];
-        const auto size = index.kind() == IndexExpr::Kind::kVar ? sizes.find(index.var())
-                                                                : sizes.end();
+        const auto size =
+            index.kind() == IndexExpr::Kind::kVar ? sizes.find(index.var()) : sizes.end();
         if (size != sizes.end()) {
           if (range.size != size->second) return std::nullopt;
           if (range.begin == kAnywhere) continue;

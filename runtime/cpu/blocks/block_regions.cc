@@ -199,7 +199,8 @@ bool BlockRegions::CarriesAll(const BlockRegion& region, int node) {
 // Sets region->late. Returns an axis whose sum delays a late node; -1: none.
 int BlockRegions::FindLateNodes(BlockRegion* region) const {
   region->late.clear();
-  // Nodes that depend on the region through one outside it; the axis whose sum they wait for, or -1.
+  // Nodes that depend on the region through one outside it; the axis whose sum they wait for, or
+  // -1.
   absl::flat_hash_map<int, int> behind;
   int delaying = -1;
   auto summed_axis = [&](int n) {

@@ -44,8 +44,8 @@ struct BlockRegion {
   bool IsSum(int node) const;
 };
 
-// The indices of a tensor of `shape` in which the axes have the given ranges, by dimension; by axis,
-// digits[a] is the digit that the axis is. nullopt if the indices are not consecutive.
+// The indices of a tensor of `shape` in which the axes have the given ranges, by dimension; by
+// axis, digits[a] is the digit that the axis is. nullopt if the indices are not consecutive.
 std::optional<std::vector<Range>> IndicesOf(const std::vector<Digit>& digits,
                                             const std::vector<int64_t>& extents,
                                             const std::vector<Range>& ranges, const Shape& shape);

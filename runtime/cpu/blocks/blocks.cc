@@ -176,8 +176,8 @@ class Blocker {
       std::vector<Ranges> read;  // by operand and dimension
       for (size_t j = 0; j < node.inputs().size(); ++j) {
         const Value& v = node.inputs()[j];
-        const auto indices = IndicesOf(regions_.DividedDigits(region, n, j), region.extents, ranges,
-                                       v.shape());
+        const auto indices =
+            IndicesOf(regions_.DividedDigits(region, n, j), region.extents, ranges, v.shape());
         if (!indices) return false;
         read.push_back(*indices);
         if (auto inside = block.find(v); inside != block.end()) {
@@ -362,9 +362,8 @@ bool SeparateAll(const BlockOptions& options, absl::flat_hash_set<Value>* tried,
     if (taken.count(seed) > 0 || tried->count(origin) > 0) continue;
     const std::optional<BlockRegion> region = regions.Around(seed);
     const bool late = region && !region->late.empty();
-    const bool overlaps = late &&
-                          std::any_of(region->nodes.begin(), region->nodes.end(),
-                                      [&](int n) { return taken.count(n) > 0; });
+    const bool overlaps = late && std::any_of(region->nodes.begin(), region->nodes.end(),
+                                              [&](int n) { return taken.count(n) > 0; });
     if (overlaps) continue;  // in a later call
     tried->insert(origin);
     if (!late) continue;

@@ -12,7 +12,6 @@ namespace {
 // Most positions that MovesBlock compares in a dimension.
 constexpr int64_t kMostPositions = int64_t{1} << 22;
 
-
 // The stride that the digit of variable `var` has in `e`; 0 if `e` does not depend on it. The
 // answer is a guess: nothing is known about the other terms of a sum.
 std::optional<int64_t> StrideIn(const IndexExpr& e, VarId var, int64_t stride, int64_t extent,

@@ -38,11 +38,12 @@ struct MovedDims {
 std::optional<MovedDims> MovedDimsOf(const Node& node);
 
 // The digit of the input's index that a digit of the result's index is; its dim is -1 if no
-// dimension of the input depends on the digit. nullopt if there is none, or if the result has not as
-// many elements as the input. In the first case, *inner > 1 asks for two digits in place of the one: the inner one has the extent *inner.
+// dimension of the input depends on the digit. nullopt if there is none, or if the result has not
+// as many elements as the input. In the first case, *inner > 1 asks for two digits in place of the
+// one: the inner one has the extent *inner.
 //
-// Example: x[3,4] reshaped to y[12] has x's digit {0, 1} for y's digit {0, 4} of extent 3, and *inner
-// = 4 for y's digit {0, 1} of extent 12.
+// Example: x[3,4] reshaped to y[12] has x's digit {0, 1} for y's digit {0, 4} of extent 3, and
+// *inner = 4 for y's digit {0, 1} of extent 12.
 std::optional<Digit> DigitOfInput(const MovedDims& moved, const Digit& of_result, int64_t extent,
                                   int64_t* inner);
 // The inverse: the digit of the result's index for a digit of the input's.

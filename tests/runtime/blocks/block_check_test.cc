@@ -115,7 +115,8 @@ TEST(BlockCheck, RefusesFaults) {
       const Graph wrong = ReplaceValues(blocked, {{Value(node, 0), *fault}});
       EXPECT_FALSE(cpu::CheckBlocks(graph, wrong).ok())
           << Name(static_cast<Cascade>(form)) << ": " << node->op().name << " "
-          << node->type(0).ToString() << "\n" << spelling.text;
+          << node->type(0).ToString() << "\n"
+          << spelling.text;
     }
   }
   EXPECT_GT(faults, 300);

@@ -110,11 +110,11 @@ class Attention {
  public:
   Attention(Cascade form, const Sizes& sizes, Speller* f) : form_(form), n_(sizes), f_(*f) {
     if (n_.groups == 0) {
-      layout_ = f_.OneOf<Layout>(
-          {Layout::kHeads, Layout::kEinsum, Layout::kMerged, Layout::kTurned});
+      layout_ =
+          f_.OneOf<Layout>({Layout::kHeads, Layout::kEinsum, Layout::kMerged, Layout::kTurned});
     } else {
-      layout_ = f_.OneOf<Layout>({Layout::kHeads, Layout::kMerged, Layout::kTurned,
-                                  Layout::kGroups, Layout::kGroups, Layout::kRows, Layout::kRows});
+      layout_ = f_.OneOf<Layout>({Layout::kHeads, Layout::kMerged, Layout::kTurned, Layout::kGroups,
+                                  Layout::kGroups, Layout::kRows, Layout::kRows});
     }
   }
 
@@ -201,10 +201,9 @@ class Attention {
     }
     // Each head of keys is repeated.
     const std::string one = f_.Reshape(x, {n_.batch, n_.groups, 1, length, n_.width});
-    return f_.Reshape(
-        f_.Op("expand($0) {shape = $1}", one,
-              Dims({n_.batch, n_.groups, Shared(), length, n_.width})),
-        {n_.batch, n_.heads, length, n_.width});
+    return f_.Reshape(f_.Op("expand($0) {shape = $1}", one,
+                            Dims({n_.batch, n_.groups, Shared(), length, n_.width})),
+                      {n_.batch, n_.heads, length, n_.width});
   }
 
   std::string Scores(std::string q, std::string k) {
@@ -263,9 +262,8 @@ class Attention {
                         ScoreShape());
     }
     if (layout_ == Layout::kRows) {
-      return f_.Reshape(
-          change(f_.Reshape(s, {n_.batch, n_.groups, Shared(), n_.queries, n_.keys})),
-          ScoreShape());
+      return f_.Reshape(change(f_.Reshape(s, {n_.batch, n_.groups, Shared(), n_.queries, n_.keys})),
+                        ScoreShape());
     }
     return change(s);
   }
@@ -276,9 +274,9 @@ class Attention {
       case 0: {  // ALiBi: a slope of each head times the distance
         const auto [i, j] = Positions();
         const std::string slopes =
-            f_.Flip() ? f_.Input("bias", "f32", {n_.heads, 1, 1})
-                      : f_.Numbers("f32", {n_.heads, 1, 1},
-                                   std::vector<std::string>(n_.heads, "0.25"));
+            f_.Flip()
+                ? f_.Input("bias", "f32", {n_.heads, 1, 1})
+                : f_.Numbers("f32", {n_.heads, 1, 1}, std::vector<std::string>(n_.heads, "0.25"));
         const std::string distance =
             f_.Op("cast($0) {dtype = \"f32\"}", f_.Op("sub($0, $1)", j, i));
         bias = f_.Mul(slopes, distance);
@@ -286,9 +284,9 @@ class Attention {
       }
       case 1: {  // a table of relative positions
         const auto [i, j] = Positions();
-        const std::string limited = f_.Op(
-            "min($0, $1)", f_.Op("max($0, $1)", f_.Op("sub($0, $1)", j, i), f_.Integer(-4)),
-            f_.Integer(4));
+        const std::string limited =
+            f_.Op("min($0, $1)", f_.Op("max($0, $1)", f_.Op("sub($0, $1)", j, i), f_.Integer(-4)),
+                  f_.Integer(4));
         const std::string at = f_.Op("add($0, $1)", limited, f_.Integer(4));
         // Its gradient adds to the table at positions, which no blocks divide.
         const std::string table = f_.Input("fixed", "f32", {9, n_.heads});
@@ -315,8 +313,7 @@ class Attention {
       const std::string before =
           f_.Flip() ? f_.Op("less_equal($0, $1)", j, i) : f_.Op("greater_equal($0, $1)", i, j);
       if (form_ == Cascade::kCausal) return before;
-      const std::string near =
-          f_.Op("less($0, $1)", f_.Op("sub($0, $1)", i, j), f_.Integer(8));
+      const std::string near = f_.Op("less($0, $1)", f_.Op("sub($0, $1)", i, j), f_.Integer(8));
       return f_.Flip() ? f_.Op("and($0, $1)", before, near) : f_.Op("and($0, $1)", near, before);
     }
     if (layout_ == Layout::kGroups || layout_ == Layout::kRows || f_.Flip()) {
@@ -356,8 +353,8 @@ class Attention {
           } else if (layout_ == Layout::kRows) {
             whole = {n_.batch, n_.groups, Shared(), n_.queries, n_.keys};
           }
-          return f_.Op("where($0, $1, $2)",
-                       f_.Op("expand($0) {shape = $1}", visible, Dims(whole)), x, f_.Number(none));
+          return f_.Op("where($0, $1, $2)", f_.Op("expand($0) {shape = $1}", visible, Dims(whole)),
+                       x, f_.Number(none));
         }
       }
     });
@@ -538,8 +535,8 @@ Spelling SpellNormalized(Speller& f, bool gradient) {
   spelling.divides_sums = true;
   std::string result;
   if (f.Pick(4) == 0) {
-    const std::string normal = f.Op("layer_norm($0, $1, $2) {axis = $3}", x, g,
-                                    f.Input("gain", "f32", {width}), axis);
+    const std::string normal =
+        f.Op("layer_norm($0, $1, $2) {axis = $3}", x, g, f.Input("gain", "f32", {width}), axis);
     result = product(normal);
   } else {
     if (f.Flip()) x = f.Op("sub($0, $1)", x, mean(x));
@@ -620,9 +617,8 @@ Spelling SpellCrossEntropy(Speller& f) {
     }
     const std::string is_label = f.Flip() ? f.Op("equal($0, $1)", in_column, numbers)
                                           : f.Op("equal($0, $1)", numbers, in_column);
-    const std::string kept =
-        f.Flip() ? f.Op("where($0, $1, $2)", is_label, v, f.Number(0))
-                 : f.Mul(f.Op("cast($0) {dtype = \"f32\"}", is_label), v);
+    const std::string kept = f.Flip() ? f.Op("where($0, $1, $2)", is_label, v, f.Number(0))
+                                      : f.Mul(f.Op("cast($0) {dtype = \"f32\"}", is_label), v);
     return f.Op("reduce_sum($0) {axes = [$1]}", kept, axis);
   };
   std::string by_row;

@@ -17,10 +17,10 @@ enum class Cascade {
   kAttentionGradient,  // forward pass and gradient in one graph
   kCausal,
   kWindowed,
-  kBiased,         // ALiBi, relative positions, a bias that is an input
-  kSoftCapped,     // c tanh(s / c)
+  kBiased,          // ALiBi, relative positions, a bias that is an input
+  kSoftCapped,      // c tanh(s / c)
   kGroupedQueries,  // several heads of queries share keys and values
-  kCross,          // queries and keys differ in number
+  kCross,           // queries and keys differ in number
   kDropout,
   kNormalized,    // RMSNorm or LayerNorm, followed by a product
   kCrossEntropy,  // the loss and its gradient
@@ -46,8 +46,8 @@ Graph GraphOf(const Spelling& spelling);
 
 enum class Numbers {
   kOrdinary,
-  kLarge,   // queries of 10^4, so scores are up to 10^4
-  kMasked,  // rows that are masked from end to end
+  kLarge,      // queries of 10^4, so scores are up to 10^4
+  kMasked,     // rows that are masked from end to end
   kNotFinite,  // infinities and NaN among the inputs
 };
 // Values for the inputs of the spelling's graph; the names of inputs say what they are for.

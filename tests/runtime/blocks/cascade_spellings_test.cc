@@ -115,7 +115,8 @@ constexpr const char* kNearMisses[] = {
     // Rows in another order.
     "t = gather(s, i) {axis = 2} p0 = softmax(s) {axis = 3} p = mul(p0, t)",
     // Along queries, along heads, along both lengths.
-    "p = softmax(s) {axis = 2}", "p = softmax(s) {axis = 1}",
+    "p = softmax(s) {axis = 2}",
+    "p = softmax(s) {axis = 1}",
     "t = reshape(s) {shape = [2,3,400]} p0 = softmax(t) {axis = 2} "
     "p = reshape(p0) {shape = [2,3,20,20]}",
     // Queries and keys exchanged by a reshape that is no transpose; heads and queries mixed.
