@@ -1,57 +1,15 @@
 #include "runtime/cpu/blocks/block_regions.h"
 
 #include <algorithm>
-#include <memory>
 #include <numeric>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
 #include "graph/ops/formula.h"
+#include "runtime/cpu/blocks/cascades.h"
+#include "runtime/cpu/blocks/kept.h"
 
 namespace lemma::cpu {
-namespace {
-
-// Keeps what `read` reads off a definition, for all graphs: a search plans many graphs of the same
-// applications.
-template <typename T, T (*read)(const Node&)>
-const T& Known(const Node& node) {
-  static thread_local absl::flat_hash_map<uint64_t, std::unique_ptr<T>> known;
-  std::unique_ptr<T>& entry = known[HashApplication(node)];
-  if (entry == nullptr) entry = std::make_unique<T>(read(node));
-  return *entry;
-}
-
-const Reductions& ReductionsIn(const Node& node) { return Known<Reductions, ReductionsOf>(node); }
-
-// The bytes of a value, counted as if its elements took four bytes at least: a mask of truth values
-// is as large as the numbers that it masks.
-int64_t SizeOf(const TensorType& type) {
-  return std::max(type.num_bytes(), 4 * type.num_elements());
-}
-
-// A set of small numbers.
-class Bits {
- public:
-  void Set(size_t i) {
-    if (words_.size() <= i / 64) words_.resize(i / 64 + 1, 0);
-    words_[i / 64] |= uint64_t{1} << (i % 64);
-  }
-  void Add(const Bits& o) {
-    if (words_.size() < o.words_.size()) words_.resize(o.words_.size(), 0);
-    for (size_t i = 0; i < o.words_.size(); ++i) words_[i] |= o.words_[i];
-  }
-  bool Meets(const Bits& o) const {
-    for (size_t i = 0; i < std::min(words_.size(), o.words_.size()); ++i) {
-      if ((words_[i] & o.words_[i]) != 0) return true;
-    }
-    return false;
-  }
-
- private:
-  std::vector<uint64_t> words_;
-};
-
-}  // namespace
 
 bool BlockRegion::IsSum(int node) const {
   const std::vector<Axis>& its = axes.at(node);
@@ -89,7 +47,7 @@ std::optional<std::vector<Range>> IndicesOf(const std::vector<Digit>& digits,
 
 std::optional<BlockRegion> BlockRegions::Around(int seed) {
   const Value v = ValueOf(seed);
-  floor_ = std::max(options_.large_bytes, SizeOf(v.type()) / 4);
+  floor_ = std::max(options_.large_bytes, CountedBytes(v.type()) / 4);
   std::vector<BlockRegion::Axis> axes;
   std::vector<int64_t> extents;
   for (int d = 0; d < v.type().rank(); ++d) {
@@ -143,7 +101,9 @@ std::optional<BlockRegion> BlockRegions::Find(int seed, std::vector<BlockRegion:
       }
       continue;
     }
-    if (!Pays(region)) return std::nullopt;
+    const bool pays = region.nodes.size() > 1 &&
+                      (!options_.only_cascades || HasCascade(uses_, region.nodes, floor_));
+    if (!pays) return std::nullopt;
     for (auto& [node, its] : region.axes) {
       const std::vector<BlockRegion::Axis> before = its;
       for (size_t a = 0; a < order.size(); ++a) its[a] = before[order[a]];
@@ -237,19 +197,19 @@ int BlockRegions::FindLateNodes(BlockRegion* region) const {
 bool BlockRegions::IsCandidate(int n, int64_t bytes) const {
   const Node& node = *uses_.nodes[n];
   return node.is_op() && !uses_.is_static[n] && node.num_outputs() == 1 &&
-         SizeOf(node.type(0)) >= bytes && !uses_.IsOutput(ValueOf(n));
+         CountedBytes(node.type(0)) >= bytes && !uses_.IsOutput(ValueOf(n));
 }
 
 const CarriedDims& BlockRegions::Carried(int n) {
-  return Known<CarriedDims, CarriedDimsOf>(*uses_.nodes[n]);
+  return KeptOf<CarriedDims, CarriedDimsOf>(*uses_.nodes[n]);
 }
 
 const std::vector<SummedDim>& BlockRegions::SummedOf(const Node& node) {
-  return Known<std::vector<SummedDim>, SummedDimsOf>(node);
+  return KeptOf<std::vector<SummedDim>, SummedDimsOf>(node);
 }
 
 const std::optional<MovedDims>& BlockRegions::MovedOf(const Node& node) {
-  return Known<std::optional<MovedDims>, MovedDimsOf>(node);
+  return KeptOf<std::optional<MovedDims>, MovedDimsOf>(node);
 }
 
 // Whether the node carries the dimension of the axis, all its digits.
@@ -429,70 +389,6 @@ BlockRegions::Lost BlockRegions::Add(int n, std::vector<BlockRegion::Axis> axes,
     if (!(entry->second[a] == axes[a])) return {static_cast<int>(a)};
   }
   return {};
-}
-
-// The region's nodes and, behind its reductions, the small nodes that only compute further.
-std::vector<int> BlockRegions::WithSmallUsers(const BlockRegion& region) const {
-  std::vector<int> nodes = region.nodes;
-  absl::flat_hash_set<int> known(nodes.begin(), nodes.end());
-  const size_t most = 4 * nodes.size() + 16;
-  for (size_t next = 0; next < nodes.size() && nodes.size() < most; ++next) {
-    const Node& node = *uses_.nodes[nodes[next]];
-    for (int i = 0; i < node.num_outputs(); ++i) {
-      for (const int user : uses_.Users(Value(uses_.nodes[nodes[next]], i))) {
-        if (known.count(user) > 0 || ReductionsIn(*uses_.nodes[user]).any) continue;
-        known.insert(user);
-        nodes.push_back(user);
-      }
-    }
-  }
-  std::sort(nodes.begin(), nodes.end());
-  return nodes;
-}
-
-// Whether some value is reduced, or cut, and what a reduction made of it is read together with
-// something larger that depends on the value too: the value itself, as in a softmax, or another
-// reduction of it. Between the reduction and this operator there is no further reduction.
-bool BlockRegions::Pays(const BlockRegion& region) const {
-  if (region.nodes.size() < 2) return false;
-  if (!options_.only_cascades) return true;
-  for (const int n : region.nodes) {
-    if (ReductionsIn(*uses_.nodes[n]).beside) return true;
-  }
-  // By node: the large values that it depends on, without and through a reduction.
-  struct Sources {
-    Bits plain, reduced;
-  };
-  absl::flat_hash_map<int, Sources> sources;
-  absl::flat_hash_map<int, size_t> number;  // of a large value
-  auto of = [&](int n) {
-    Sources its;
-    if (const auto known = sources.find(n); known != sources.end()) its = known->second;
-    if (SizeOf(uses_.nodes[n]->type(0)) >= floor_) {
-      its.plain.Set(number.try_emplace(n, number.size()).first->second);
-    }
-    return its;
-  };
-  for (const int n : WithSmallUsers(region)) {
-    const std::vector<Value>& inputs = uses_.nodes[n]->inputs();
-    std::vector<Sources> read;
-    for (const Value& v : inputs) read.push_back(of(uses_.NodeOf(v.node())));
-    for (size_t a = 0; a < inputs.size(); ++a) {
-      for (size_t b = 0; b < inputs.size(); ++b) {
-        if (inputs[b].type().num_elements() >= inputs[a].type().num_elements()) continue;
-        if (read[b].reduced.Meets(read[a].plain) || read[b].reduced.Meets(read[a].reduced)) {
-          return true;
-        }
-      }
-    }
-    Sources& its = sources[n];
-    const bool reduces = ReductionsIn(*uses_.nodes[n]).any;
-    for (const Sources& from : read) {
-      (reduces ? its.reduced : its.plain).Add(from.plain);
-      if (!reduces) its.reduced.Add(from.reduced);
-    }
-  }
-  return false;
 }
 
 // An axis at which some node reads values of the region, small ones too, not at the digits of their

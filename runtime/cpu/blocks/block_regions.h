@@ -104,8 +104,6 @@ class BlockRegions {
   Lost Add(int n, std::vector<BlockRegion::Axis> axes, BlockRegion* region, std::vector<int>* work);
   static void SortNodes(BlockRegion* region);
   void AddSmallNodes(BlockRegion* region);
-  std::vector<int> WithSmallUsers(const BlockRegion& region) const;
-  bool Pays(const BlockRegion& region) const;
   Lost InconsistentAxis(const BlockRegion& region);
   Lost Order(const BlockRegion& region, std::vector<size_t>* order);
 

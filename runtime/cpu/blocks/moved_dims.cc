@@ -4,13 +4,15 @@
 #include <set>
 
 #include "graph/expr/free_vars.h"
+#include "graph/expr/simplify.h"
+#include "graph/expr/substitute.h"
 #include "runtime/cpu/blocks/carried_dims.h"
 
 namespace lemma::cpu {
 namespace {
 
-// Most positions that MovesBlock compares in a dimension.
-constexpr int64_t kMostPositions = int64_t{1} << 22;
+// Most positions that MovesBlock compares one by one in a dimension.
+constexpr int64_t kMostPositions = int64_t{1} << 16;
 
 // The stride that the digit of variable `var` has in `e`; 0 if `e` does not depend on it. The
 // answer is a guess: nothing is known about the other terms of a sum.
@@ -91,6 +93,24 @@ std::optional<int64_t> At(const MovedDims& moved, size_t d, const std::vector<in
   return EvaluateIndex(moved.at[d], env);
 }
 
+// Whether the ranges of the indices show that the positions in dimension `d` are those of the
+// block.
+bool SimplifyToTheSame(const MovedDims& whole, int64_t begin, const std::vector<Range>& of_result,
+                       const MovedDims& block, size_t d) {
+  if (whole.vars != block.vars) return false;
+  Simplifier simplifier;
+  ExprSubstitution at;
+  for (size_t i = 0; i < whole.vars.size(); ++i) {
+    simplifier.SetExtent(whole.vars[i], of_result[i].size);
+    at.vars[whole.vars[i]] = of_result[i].size == 1
+                                 ? IndexExpr(of_result[i].begin)
+                                 : IndexExpr::Var(whole.vars[i]) + of_result[i].begin;
+  }
+  const IndexExpr there = simplifier.Simplify(Substitute(whole.at[d], at));
+  const IndexExpr here = simplifier.Simplify(block.at[d] + begin);
+  return there.ToString() == here.ToString();
+}
+
 }  // namespace
 
 std::optional<MovedDims> MovedDimsOf(const Node& node) {
@@ -156,15 +176,10 @@ bool MovesBlock(const MovedDims& whole, const std::vector<Range>& of_input,
                 const std::vector<Range>& of_result, const MovedDims& block) {
   for (size_t d = 0; d < whole.at.size(); ++d) {
     const std::vector<size_t> dims = DependsOn(whole, block, d);
+    if (SimplifyToTheSame(whole, of_input[d].begin, of_result, block, d)) continue;
     int64_t positions = 1;
     for (const size_t i : dims) positions *= of_result[i].size;
     if (positions > kMostPositions) return false;
-    // The same variable in both: one step there is one step here.
-    if (whole.at[d].kind() == IndexExpr::Kind::kVar && dims.size() == 1 &&
-        block.at[d].kind() == IndexExpr::Kind::kVar) {
-      if (of_result[dims[0]].begin != of_input[d].begin) return false;
-      continue;
-    }
     std::vector<int64_t> in_block(whole.vars.size(), 0), in_whole(whole.vars.size(), 0);
     for (int64_t p = 0; p < positions; ++p) {
       int64_t rest = p;

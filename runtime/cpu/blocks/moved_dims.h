@@ -51,8 +51,8 @@ std::optional<Digit> DigitOfResult(const MovedDims& moved, const Digit& of_input
                                    int64_t* inner);
 
 // Whether `block`, applied to the indices `of_input` of the input of `whole`, gives the indices
-// `of_result` of its result. Compares the positions of elements one by one; false if there are too
-// many.
+// `of_result` of its result. Positions are compared as expressions, simplified for the ranges of
+// the indices, or else one by one; false if there are too many.
 bool MovesBlock(const MovedDims& whole, const std::vector<Range>& of_input,
                 const std::vector<Range>& of_result, const MovedDims& block);
 

@@ -43,7 +43,9 @@ class EachCascade : public testing::TestWithParam<int> {
     EXPECT_LT(LargestValue(blocked), spelling.whole_bytes);
     const auto proved = cpu::CheckBlocks(graph, blocked);
     EXPECT_TRUE(proved.ok()) << proved.status();
-    if (proved.ok()) EXPECT_GT(proved->applications, 2);
+    if (proved.ok()) {
+      EXPECT_GT(proved->applications, 2);
+    }
     for (const Numbers numbers : all) {
       const std::vector<Tensor> inputs = InputsOf(graph, numbers, 7);
       if (spelling.divides_sums) {
@@ -145,11 +147,12 @@ TEST(Cascades, NearMissesGiveTheSameNumbers) {
   options.large_bytes = 2 * 3 * 20 * 20 * 2;
   options.block_bytes = 1200;
   for (const char* middle : kNearMisses) {
-    const Spelling spelling{absl::Substitute(R"(graph g(q_1: f32[2,3,20,4], k_2: f32[2,3,4,20],
+    Spelling spelling;
+    spelling.text = absl::Substitute(R"(graph g(q_1: f32[2,3,20,4], k_2: f32[2,3,4,20],
         v_3: f32[2,3,20,4], mask_4: bool[20,20], bias_5: f32[20], label_6: i64[20]) {
       s = matmul(q_1, k_2) n = constant i64[] fill 20 i = mod(label_6, n)
       c = neg(bias_5) m = not(mask_4) $0 y = matmul(p, v_3) return y })",
-                                             middle)};
+                                     middle);
     for (const bool gradient : {false, true}) {
       Spelling now = spelling;
       if (gradient) now.parameters = {"q", "k", "v"};
