@@ -78,6 +78,7 @@ bool HasCascade(const UseTable& uses, const std::vector<int>& nodes, int64_t lar
   for (const int n : WithUsers(uses, nodes)) {
     const std::vector<Value>& inputs = uses.nodes[n]->inputs();
     std::vector<Sources> read;
+    read.reserve(inputs.size());
     for (const Value& v : inputs) read.push_back(of(uses.NodeOf(v.node())));
     for (size_t a = 0; a < inputs.size(); ++a) {
       for (size_t b = 0; b < inputs.size(); ++b) {

@@ -40,7 +40,7 @@ Spelling SpellNormalized(Speller& f, bool gradient) {
   const std::string w = f.Input("w", "f32", {width, columns});
   auto product = [&](const std::string& h) {
     if (f.Flip()) return f.Op("matmul($0, $1)", h, w);
-    return f.Op(flat ? "einsum($0, $1) {equation = \"nd,dm->nm\"}"
+    return f.Op(flat ? "einsum($0, $1) {equation = \"id,dm->im\"}"
                      : "einsum($0, $1) {equation = \"btd,dm->btm\"}",
                 h, w);
   };
