@@ -415,7 +415,8 @@ BlockRegions::Lost BlockRegions::InconsistentAxis(const BlockRegion& region) {
 BlockRegions::Lost BlockRegions::Order(const BlockRegion& region, std::vector<size_t>* order) {
   const size_t count = region.extents.size();
   std::vector<std::vector<bool>> before(count, std::vector<bool>(count, false));
-  // dims[a]: what the axis is a digit of; sizes: of what it is a digit of.
+  // Adds what the digits of a tensor, by axis, ask for; returns an axis whose outer digit is
+  // missing.
   auto add = [&](const std::vector<Digit>& digits, const Shape& sizes) {
     for (size_t d = 0; d < sizes.size(); ++d) {
       std::vector<size_t> axes;
