@@ -104,16 +104,20 @@ struct PlanCheck {
   int64_t proved = 0;         // by the prover, in real numbers; "cpu" only
   int64_t compared = 0;       // on random values
   int64_t by_definition = 0;  // not compared: generated from the definitions, or our own kernels
-  uint64_t seed = 0;          // the seed that the check used
+  // "cpu" only: the operators that are applied to blocks of large values (docs/blocks.md). Each is
+  // proved to compute a block of what the model computes.
+  int64_t in_blocks = 0;
+  uint64_t seed = 0;  // the seed that the check used
 
   bool ok() const { return problem.empty(); }
 };
 
 // Checks the plan that a back end makes for the graph. Needs no GPU, not even for the back end
 // "cuda". Each kernel, as it is handed to oneDNN or cuBLASLt, must compute the results that its
-// operators define, and each element of a value must stay in memory until it is read.
-// PlanCheck::problem names the first kernel or element that violates this. InvalidArgument for a
-// back end whose plans cannot be checked.
+// operators define, and each element of a value must stay in memory until it is read. For "cpu",
+// the operators on blocks must compute what the model computes. PlanCheck::problem names the first
+// kernel or element that violates this. InvalidArgument for a back end whose plans cannot be
+// checked.
 absl::StatusOr<PlanCheck> CheckPlan(const Graph& graph, const PlanCheckOptions& options);
 
 // The kernels of one group of operators, or of several groups that are fused side by side.

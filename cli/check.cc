@@ -161,6 +161,12 @@ void PrintPlan(const std::string& backend, const api::PlanCheck& check) {
         "operators mean, %lld compute it on random values, %lld are generated or our own; each "
         "element stays in memory until it is read\n",
         static_cast<long long>(check.proved), compared, by_definition);
+    if (check.in_blocks > 0) {
+      std::printf(
+          "%lld operators on blocks of large values are proved to compute these blocks, in real "
+          "numbers\n",
+          static_cast<long long>(check.in_blocks));
+    }
   }
 }
 

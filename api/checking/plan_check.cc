@@ -45,6 +45,12 @@ absl::StatusOr<PlanCheck> CheckCpuPlan(const Graph& graph, uint64_t seed, int th
     shown.problem = std::string(claims.status().message());
     return shown;
   }
+  const auto blocks = ProveBlocksOfPlan(graph);
+  if (!blocks.ok()) {
+    shown.problem = std::string(blocks.status().message());
+    return shown;
+  }
+  shown.in_blocks = blocks->applications;
   std::map<std::string, bool> known;  // by signature: whether it was proved
   for (const KernelClaim& claim : *claims) {
     if (!claim.statement) {

@@ -52,7 +52,7 @@ Json ToJson(const PlanCheck& check, const std::string& backend) {
   if (backend == "cuda") {
     json.Set("launches", check.compared + check.by_definition);
   } else {
-    json.Set("proved", check.proved);
+    json.Set("proved", check.proved).Set("in_blocks", check.in_blocks);
   }
   json.Set("compared", check.compared).Set("by_definition", check.by_definition);
   json.Set("seed", static_cast<int64_t>(check.seed));

@@ -69,6 +69,12 @@ absl::StatusOr<std::vector<KernelClaim>> ClaimsOfPlan(const Graph& graph,
   return claims;
 }
 
+absl::StatusOr<cpu::BlockEvidence> ProveBlocksOfPlan(const Graph& graph) {
+  NodeTraitsCache traits;
+  const cpu::GraphInBlocks both = cpu::DividedGraph(graph, traits);
+  return cpu::CheckBlocks(both.whole, both.divided.graph);
+}
+
 absl::Status CheckClaim(const KernelClaim& claim, uint64_t seed) {
   if (!claim.statement) return absl::OkStatus();
   std::mt19937_64 random(seed);

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
+#include "runtime/cpu/blocks/block_check.h"
 #include "runtime/cpu/cpu_backend.h"
 #include "runtime/executor.h"
 
@@ -35,6 +36,10 @@ struct KernelClaim {
 absl::StatusOr<std::vector<KernelClaim>> ClaimsOfPlan(const Graph& graph,
                                                       const CompileOptions& compile = {},
                                                       const CpuOptions& options = {});
+
+// Proves that the graph in blocks that the CPU back end would plan computes the same as the graph
+// before it is divided (CheckBlocks in blocks/block_check.h). Internal if this cannot be proved.
+absl::StatusOr<cpu::BlockEvidence> ProveBlocksOfPlan(const Graph& graph);
 
 // InvalidArgument, with the difference, unless statement and meaning agree on random operands. Both
 // are computed in double and finally rounded to the result's type. They may differ by 1e-6 (1e-5 if

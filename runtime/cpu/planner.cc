@@ -551,11 +551,18 @@ class Planner {
 
 }  // namespace
 
+GraphInBlocks DividedGraph(const Graph& graph, NodeTraitsCache& traits) {
+  WideGraph whole = Narrowed(Widened(graph, traits), traits);
+  GraphInBlocks both{whole.graph, {}};
+  both.divided = InBlocks(std::move(whole));
+  return both;
+}
+
 absl::StatusOr<CpuPlan> PlanGraph(const Graph& graph, NodeTraitsCache& traits,
                                   const PlanOptions& options) {
   if (absl::Status s = CheckLimits(graph); !s.ok()) return s;
-  WideGraph wide = Widened(graph, traits);
-  if (options.fuse_layout) wide = InBlocks(Narrowed(std::move(wide), traits));
+  WideGraph wide =
+      options.fuse_layout ? DividedGraph(graph, traits).divided : Widened(graph, traits);
   return Planner(std::move(wide), traits, options).Run();
 }
 

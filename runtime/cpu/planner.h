@@ -80,6 +80,14 @@ struct PlanOptions {
   WinogradUse winograd = WinogradUse::kWhereFaster;
 };
 
+// The graph that a plan with PlanOptions::fuse_layout computes, before and after large values are
+// divided into blocks (blocks/blocks.h).
+struct GraphInBlocks {
+  Graph whole;
+  WideGraph divided;
+};
+GraphInBlocks DividedGraph(const Graph& graph, NodeTraitsCache& traits);
+
 // The plan of `graph`, whose weights need no values. Unimplemented ("unsupported: OP (reason)") for
 // an operator without a definition, or for an input or weight of an opaque type (graph/dtype.h);
 // InvalidArgument as in CheckLimits (limits.h).

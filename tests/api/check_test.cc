@@ -241,6 +241,18 @@ TEST(CheckPlanTest, PlansComputeWhatTheirOperatorsMean) {
   }
 }
 
+TEST(CheckPlanTest, BlocksAreProved) {
+  // The scores take 8.6 MB.
+  auto check =
+      api::CheckPlan(ModelOf(R"(graph g(q: f32[4,750,8], k: f32[4,8,720], v: f32[4,720,8]) {
+    s = matmul(q, k) p = softmax(s) {axis = 2} y = matmul(p, v) return y })")
+                         .graph,
+                     {"cpu", 1});
+  ASSERT_TRUE(check.ok()) << check.status();
+  EXPECT_EQ(check->problem, "");
+  EXPECT_GE(check->in_blocks, 6);
+}
+
 TEST(CheckPlanTest, ThereIsNoPlanOfOthers) {
   auto check = api::CheckPlan(ModelOf(kGraph).graph, {"reference", 1});
   EXPECT_THAT(std::string(check.status().message()),

@@ -86,7 +86,8 @@ TEST(JsonTest, ACheckWithAdvice) {
   plan.proved = 1;
   plan.compared = 2;
   plan.by_definition = 3;
-  EXPECT_THAT(ToJson(plan, "cpu").ToString(), HasSubstr("\"proved\":1,\"compared\":2"));
+  EXPECT_THAT(ToJson(plan, "cpu").ToString(),
+              HasSubstr("\"proved\":1,\"in_blocks\":0,\"compared\":2"));
   EXPECT_THAT(ToJson(plan, "cuda").ToString(), HasSubstr("\"launches\":5,\"compared\":2"));
 }
 

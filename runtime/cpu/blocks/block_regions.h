@@ -11,7 +11,7 @@
 #include "graph/graph.h"
 #include "runtime/cpu/blocks/blocks.h"
 #include "runtime/cpu/blocks/carried_dims.h"
-#include "runtime/plan/node_traits.h"
+#include "runtime/cpu/blocks/moved_dims.h"
 #include "runtime/plan/use_table.h"
 
 namespace lemma::cpu {
@@ -20,22 +20,35 @@ namespace lemma::cpu {
 // the order of BlockRegions::uses().
 struct BlockRegion {
   // An axis as a node has it: a dimension of its result or, if `summed`, of its operands, along
-  // which it adds up (SummedDimsOf).
+  // which it adds up (SummedDimsOf). If a reshape merges dimensions, several axes are digits of one
+  // dimension.
   struct Axis {
     bool summed = false;
-    int index = 0;  // the dimension, or the position in SummedDimsOf
+    int index = 0;       // the dimension, or the position in SummedDimsOf
+    int64_t stride = 1;  // the axis is the digit of this stride
 
-    bool operator==(const Axis& o) const { return summed == o.summed && index == o.index; }
+    bool operator==(const Axis& o) const {
+      return summed == o.summed && index == o.index && stride == o.stride;
+    }
   };
 
   std::vector<int> nodes;                            // ascending
   absl::flat_hash_map<int, std::vector<Axis>> axes;  // by node; each node has all axes
   std::vector<int64_t> extents;                      // by axis
+  // Nodes of the region that depend on a node outside it that depends on the region. Before they
+  // can be computed, something outside must be, so they are no part of one region with the others.
+  std::vector<int> late;
 
   bool Contains(int node) const { return axes.count(node) > 0; }
   // Whether the node's result is a sum over the blocks of some axis.
   bool IsSum(int node) const;
 };
+
+// The indices of a tensor of `shape` in which the axes have the given ranges, by dimension; by
+// axis, digits[a] is the digit that the axis is. nullopt if the indices are not consecutive.
+std::optional<std::vector<Range>> IndicesOf(const std::vector<Digit>& digits,
+                                            const std::vector<int64_t>& extents,
+                                            const std::vector<Range>& ranges, const Shape& shape);
 
 class BlockRegions {
  public:
@@ -43,48 +56,61 @@ class BlockRegions {
       : options_(options), graph_(graph), uses_(graph) {}
 
   // The region around a node of Seeds(), if there is one that gains something. Its axes that no
-  // node sums over come first.
+  // node sums over come first; of the digits of one dimension, the outer ones.
   std::optional<BlockRegion> Around(int seed);
 
   // The nodes with large results, the largest first.
   std::vector<int> Seeds() const;
 
-  // The dimension of operand `input` of a node of the region that the axis divides; -1: none.
-  int DividedDim(const BlockRegion& region, int node, size_t axis, size_t input);
-
-  // Nodes of the region that depend on a node outside it that depends on the region. Before they
-  // can be computed, something outside must be, so they are no part of one region with the others.
-  std::vector<int> LateNodes(const BlockRegion& region) const;
+  // The digits of operand `input` of a node of the region that the axes divide.
+  std::vector<Digit> DividedDigits(const BlockRegion& region, int node, size_t input);
+  // The digits of the node's result; none for axes that the node sums over.
+  static std::vector<Digit> ResultDigits(const BlockRegion& region, int node);
+  // Whether the node reads and writes each axis at one index.
+  bool CarriesAll(const BlockRegion& region, int node);
 
   // Whether the result is too large to be kept whole beside the region last found.
   bool IsLarge(int n) const { return IsCandidate(n, floor_); }
 
-  // SummedDimsOf, kept.
+  // SummedDimsOf and MovedDimsOf, kept.
   static const std::vector<SummedDim>& SummedOf(const Node& node);
+  static const std::optional<MovedDims>& MovedOf(const Node& node);
 
   const UseTable& uses() const { return uses_; }
   Value ValueOf(int n) const { return Value(uses_.nodes[n], 0); }
 
  private:
+  // An axis that some node does not have. If `inner` > 1, its two digits may do, the inner one with
+  // this extent.
+  struct Lost {
+    int axis = -1;  // -1: none
+    int64_t inner = 0;
+  };
+
   bool IsCandidate(int n, int64_t bytes) const;
   const CarriedDims& Carried(int n);
   const std::vector<SummedDim>& Summed(int n) { return SummedOf(*uses_.nodes[n]); }
-  int DividedDim(int n, const BlockRegion::Axis& axis, size_t input);
-  std::optional<BlockRegion::Axis> AxisIn(int user, const Value& v, int dim);
+  bool IsCarried(int n, const BlockRegion::Axis& axis);
+  std::optional<Digit> DividedDigit(int n, const BlockRegion::Axis& axis, int64_t extent,
+                                    size_t input, int64_t* inner);
+  std::optional<BlockRegion::Axis> AxisIn(int user, const Value& v, const Digit& digit,
+                                          int64_t extent, int64_t* inner);
   std::optional<std::vector<BlockRegion::Axis>> AxesIn(int n, const BlockRegion& region);
-  int Grow(int seed, BlockRegion* region);
-  bool DividesWeights(int n, const BlockRegion::Axis& axis);
-  int Add(int n, std::vector<BlockRegion::Axis> axes, BlockRegion* region, std::vector<int>* work);
+  std::optional<BlockRegion> Find(int seed, std::vector<BlockRegion::Axis> axes,
+                                  std::vector<int64_t> extents);
+  int FindLateNodes(BlockRegion* region) const;
+  Lost Grow(int seed, BlockRegion* region);
+  bool DividesWeights(int n, const BlockRegion::Axis& axis, int64_t extent);
+  Lost Add(int n, std::vector<BlockRegion::Axis> axes, BlockRegion* region, std::vector<int>* work);
   static void SortNodes(BlockRegion* region);
   void AddSmallNodes(BlockRegion* region);
-  bool Pays(const BlockRegion& region) const;
-  int InconsistentAxis(const BlockRegion& region);
+  Lost InconsistentAxis(const BlockRegion& region);
+  Lost Order(const BlockRegion& region, std::vector<size_t>* order);
 
   const BlockOptions options_;
   const Graph graph_;
   const UseTable uses_;
   int64_t floor_ = 0;  // a value of the region that takes as many bytes is read only inside
-  NodeTraitsCache pointwise_;
 };
 
 }  // namespace lemma::cpu

@@ -12,10 +12,10 @@
 #include "absl/strings/str_cat.h"
 #include "graph/barrier.h"
 #include "graph/builder.h"
-#include "graph/expr/substitute.h"
 #include "graph/ops/formula.h"
 #include "graph/rebuild.h"
 #include "runtime/cpu/blocks/block_regions.h"
+#include "runtime/cpu/blocks/block_text.h"
 #include "runtime/cpu/blocks/carried_dims.h"
 #include "runtime/cpu/blocks/separated_regions.h"
 #include "runtime/plan/group_work.h"
@@ -28,48 +28,8 @@ namespace {
 constexpr double kMostMoved = 8;
 constexpr double kOperationsPerByte = 64;
 
-// A part of an axis.
-struct Range {
-  int64_t begin = 0, size = 0;
-};
-
-// The indices along each axis, for one block.
+// The indices along each axis, or along each dimension, for one block.
 using Ranges = std::vector<Range>;
-
-// The sum with other extents of some variables, given by their positions. Variables with one index
-// are left out.
-ScalarExpr WithExtents(const ScalarExpr& sum, const std::vector<std::pair<int, int64_t>>& extents) {
-  std::vector<Axis> axes;
-  ExprSubstitution at;
-  for (size_t a = 0; a < sum.axes().size(); ++a) {
-    Axis axis = sum.axes()[a];
-    for (const auto& [variable, extent] : extents) {
-      if (static_cast<int>(a) == variable) axis.extent = extent;
-    }
-    if (axis.extent.AsConst() == 1) {
-      at.vars[axis.var] = 0;
-    } else {
-      axes.push_back(axis);
-    }
-  }
-  const ScalarExpr body = Substitute(sum.args()[0], at);
-  const Guard guard = Substitute(sum.guard(), at);
-  return axes.empty() && guard.is_true() ? body
-                                         : ScalarExpr::Reduce(sum.reduce(), axes, guard, body);
-}
-
-// The text of a definition of which a block is computed: the output's index in each dimension of
-// `zero` is 0. If the block is a part of a sum, the sum has other extents (WithExtents).
-std::string BodyAt(const Definition& definition, const std::vector<bool>& zero, bool part_of_sum,
-                   const std::vector<std::pair<int, int64_t>>& extents) {
-  ExprSubstitution at;
-  const TensorExpr& tensor = definition.tensors[0];
-  for (size_t d = 0; d < zero.size(); ++d) {
-    if (zero[d]) at.vars[tensor.axes[d].var] = 0;
-  }
-  const ScalarExpr body = Substitute(tensor.body, at);
-  return (part_of_sum ? WithExtents(body, extents) : body).ToString();
-}
 
 // Computes regions of a graph in blocks.
 class Blocker {
@@ -117,8 +77,9 @@ class Blocker {
         const Value& v = node.inputs()[j];
         if (region.Contains(regions_.uses().NodeOf(v.node()))) continue;
         double all = static_cast<double>(v.type().num_bytes());
+        const std::vector<Digit> digits = regions_.DividedDigits(region, n, j);
         for (size_t a = 0; a < sizes.size(); ++a) {
-          if (regions_.DividedDim(region, n, a, j) < 0) all *= blocks(a);
+          if (digits[a].dim < 0) all *= blocks(a);
         }
         bytes += all;
       }
@@ -212,32 +173,35 @@ class Blocker {
       bool waits = !before;
       for (const Value& v : node.inputs()) waits = waits || block.count(v) > 0;
       std::vector<Value> inputs;
+      std::vector<Ranges> read;  // by operand and dimension
       for (size_t j = 0; j < node.inputs().size(); ++j) {
         const Value& v = node.inputs()[j];
+        const auto indices =
+            IndicesOf(regions_.DividedDigits(region, n, j), region.extents, ranges, v.shape());
+        if (!indices) return false;
+        read.push_back(*indices);
         if (auto inside = block.find(v); inside != block.end()) {
           inputs.push_back(inside->second);
           continue;
         }
-        std::vector<int64_t> starts(v.shape().size(), 0);
-        Shape part = v.shape();
-        for (size_t a = 0; a < ranges.size(); ++a) {
-          const int d = regions_.DividedDim(region, n, a, j);
-          if (d < 0) continue;
-          starts[d] = ranges[a].begin;
-          part[d] = ranges[a].size;
-        }
-        inputs.push_back(Formula(ApplyOp).Slice(v, std::move(starts), std::move(part)));
+        inputs.push_back(PartOf(v, *indices));
         if (!waits && !uses.is_static[uses.NodeOf(v.node())]) {
           inputs.back() = Barrier(inputs.back(), before);
           waits = true;
         }
         if (inputs.back() != v) origin->try_emplace(inputs.back(), regions_.ValueOf(n));
       }
+      const auto made_here = IndicesOf(BlockRegions::ResultDigits(region, n), region.extents,
+                                       ranges, node.type(0).shape);
+      if (!made_here) return false;
       absl::StatusOr<std::vector<Value>> applied =
-          ApplyOp(node.op().name, std::move(inputs), AttrsOfBlock(node, region.axes.at(n), ranges));
+          ApplyOp(node.op().name, std::move(inputs), AttrsOfBlock(node, *made_here));
       if (!applied.ok() || applied->size() != 1) return false;
       const Value& now = applied->front();
-      if (!IsBlockOf(node, region.axes.at(n), ranges, now)) return false;
+      if (!IsBlockOf(region, n, ranges, *made_here, now)) return false;
+      if (!regions_.CarriesAll(region, n) && !MovesBlockOf(node, read[0], *made_here, now)) {
+        return false;
+      }
       block[regions_.ValueOf(n)] = now;
       origin->try_emplace(now, regions_.ValueOf(n));
     }
@@ -248,35 +212,65 @@ class Blocker {
     return true;
   }
 
+  static Value PartOf(const Value& v, const Ranges& indices) {
+    std::vector<int64_t> starts;
+    Shape sizes;
+    for (const Range& range : indices) {
+      starts.push_back(range.begin);
+      sizes.push_back(range.size);
+    }
+    const std::optional<double> number = Formula::Uniform(v);
+    if (number && IsFloat(v.dtype())) {  // one value for all blocks, not a table that is cut
+      return Formula(ApplyOp).Filled({v.dtype(), std::move(sizes)}, *number);
+    }
+    return Formula(ApplyOp).Slice(v, std::move(starts), std::move(sizes));
+  }
+
   // The node's attributes, with the block's shape in place of the result's.
-  static Attrs AttrsOfBlock(const Node& node, const std::vector<BlockRegion::Axis>& axes,
-                            const Ranges& ranges) {
+  static Attrs AttrsOfBlock(const Node& node, const Ranges& indices) {
     Attrs attrs = node.attrs();
     for (const char* name : {"shape", "sizes"}) {
       auto attr = attrs.find(name);
       if (attr == attrs.end() || !std::holds_alternative<Shape>(attr->second)) continue;
       Shape& shape = std::get<Shape>(attr->second);
       if (shape != node.type(0).shape) continue;
-      for (size_t a = 0; a < axes.size(); ++a) {
-        if (!axes[a].summed) shape[axes[a].index] = ranges[a].size;
-      }
+      for (size_t d = 0; d < shape.size(); ++d) shape[d] = indices[d].size;
     }
     return attrs;
   }
 
-  // Whether `now` has the type of a block of the node's result, and the node's definition.
-  bool IsBlockOf(const Node& node, const std::vector<BlockRegion::Axis>& axes, const Ranges& ranges,
-                 const Value& now) {
-    TensorType wanted = node.type(0);
-    std::vector<std::pair<int, int64_t>> extents;  // of the variables of a sum
-    for (size_t a = 0; a < axes.size(); ++a) {
-      if (axes[a].summed) {
-        extents.emplace_back(regions_.SummedOf(node)[axes[a].index].variable, ranges[a].size);
-      } else {
-        wanted.shape[axes[a].index] = ranges[a].size;
-      }
+  // The extents of the variables of a sum of which a block adds up a part; empty if it is no sum,
+  // nullopt if the part is not consecutive.
+  std::optional<std::vector<std::pair<int, int64_t>>> PartOfSum(const BlockRegion& region, int n,
+                                                                const Ranges& ranges) {
+    const std::vector<SummedDim>& summed = BlockRegions::SummedOf(*regions_.uses().nodes[n]);
+    Shape extents;
+    for (const SummedDim& dim : summed) extents.push_back(dim.extent);
+    std::vector<Digit> digits;
+    std::vector<bool> divided(summed.size(), false);
+    for (const BlockRegion::Axis& axis : region.axes.at(n)) {
+      digits.push_back(axis.summed ? Digit{axis.index, axis.stride} : Digit{});
+      if (axis.summed) divided[axis.index] = true;
     }
-    if (now.type() != wanted) return false;
+    const auto indices = IndicesOf(digits, region.extents, ranges, extents);
+    if (!indices) return std::nullopt;
+    std::vector<std::pair<int, int64_t>> parts;
+    for (size_t s = 0; s < summed.size(); ++s) {
+      if (divided[s]) parts.emplace_back(summed[s].variable, (*indices)[s].size);
+    }
+    return parts;
+  }
+
+  // Whether `now` has the type of a block of the node's result and, over the dimensions that it
+  // carries or sums over, the node's definition.
+  bool IsBlockOf(const BlockRegion& region, int n, const Ranges& ranges, const Ranges& indices,
+                 const Value& now) {
+    const Node& node = *regions_.uses().nodes[n];
+    TensorType wanted = node.type(0);
+    for (size_t d = 0; d < indices.size(); ++d) wanted.shape[d] = indices[d].size;
+    const auto extents = PartOfSum(region, n, ranges);
+    if (!extents || now.type() != wanted) return false;
+    if (!regions_.CarriesAll(region, n)) return extents->empty();  // see MovesBlockOf
     const auto key = std::make_pair(HashApplication(node), HashApplication(now.node()));
     auto [entry, fresh] = compared_.try_emplace(key, false);
     if (!fresh) return entry->second;
@@ -284,15 +278,24 @@ class Blocker {
     if (!whole || !block) return false;
     // Over one index, a definition may name it 0.
     std::vector<bool> zero(wanted.shape.size(), false);
-    for (const BlockRegion::Axis& axis : axes) {
+    for (const BlockRegion::Axis& axis : region.axes.at(n)) {
       if (!axis.summed) zero[axis.index] = wanted.shape[axis.index] == 1;
     }
-    const bool part_of_sum = !extents.empty();
+    const bool part_of_sum = !extents->empty();
     const ScalarExpr::Kind kind = block->tensors[0].body.kind();
     entry->second =
         (!part_of_sum || kind == ScalarExpr::Kind::kReduce) &&
-        BodyAt(*whole, zero, part_of_sum, extents) == BodyAt(*block, zero, part_of_sum, {});
+        BodyAt(*whole, zero, part_of_sum, *extents) == BodyAt(*block, zero, part_of_sum, {});
     return entry->second;
+  }
+
+  // Whether `now`, applied to the indices `read` of the node's operand, moves its elements to the
+  // indices `made` of the result.
+  static bool MovesBlockOf(const Node& node, const Ranges& read, const Ranges& made,
+                           const Value& now) {
+    const std::optional<MovedDims>& whole = BlockRegions::MovedOf(node);
+    const std::optional<MovedDims>& block = BlockRegions::MovedOf(now.node());
+    return whole && block && MovesBlock(*whole, read, made, *block);
   }
 
   const BlockOptions options_;
@@ -315,40 +318,84 @@ void AddOrigins(const ValueMap& changed, const ValueMap& added, WideGraph* wide)
 }
 
 // Whether a region around the value can be divided, or the graph does not compute the value.
-bool IsDivisible(const WideGraph& wide, const Value& value, const BlockOptions& options) {
-  Blocker blocker(wide.graph, options);
-  const auto& position = blocker.regions().uses().position;
+bool IsDivisible(Blocker* blocker, const Value& value) {
+  const auto& position = blocker->regions().uses().position;
   const auto at = position.find(&value.node());
   if (at == position.end()) return true;
   const int seed = at->second;
-  const std::optional<BlockRegion> region = blocker.regions().Around(seed);
+  const std::optional<BlockRegion> region = blocker->regions().Around(seed);
   ValueMap ignored;
-  return region && blocker.regions().LateNodes(*region).empty() &&
-         !blocker.Replacements(*region, seed, &ignored).empty();
+  return region && region->late.empty() && !blocker->Replacements(*region, seed, &ignored).empty();
 }
 
-// Separates the first region that depends on itself through nodes outside it and whose two parts
-// can both be divided. `tried` has origins of values around which there is none.
-bool SeparateOne(const BlockOptions& options, absl::flat_hash_set<Value>* tried, WideGraph* wide) {
+// Puts the separated regions in their places. If two wait for each other, only the first is kept.
+WideGraph WithSeparated(const WideGraph& wide, std::vector<SeparatedRegion>* separated,
+                        ValueMap* changed) {
+  ValueMap all, origin;
+  for (const SeparatedRegion& region : *separated) {
+    all.insert(region.replacements.begin(), region.replacements.end());
+    origin.insert(region.origin.begin(), region.origin.end());
+  }
+  WideGraph parts = wide;
+  std::optional<Graph> graph = ReplaceValuesEverywhere(wide.graph, all, changed);
+  if (!graph) {
+    separated->resize(1);
+    origin = separated->front().origin;
+    changed->clear();
+    graph = ReplaceValues(wide.graph, separated->front().replacements, changed);
+  }
+  parts.graph = *std::move(graph);
+  AddOrigins(*changed, origin, &parts);
+  return parts;
+}
+
+// Separates the regions that depend on themselves through nodes outside them and whose two parts
+// can both be divided; false: there is no such region left to try. `tried` has origins of values
+// around which regions were sought.
+bool SeparateAll(const BlockOptions& options, absl::flat_hash_set<Value>* tried, WideGraph* wide) {
   Blocker blocker(wide->graph, options);
   BlockRegions& regions = blocker.regions();
+  absl::flat_hash_set<int> taken;  // nodes of the regions found
+  std::vector<SeparatedRegion> found;
   for (const int seed : regions.Seeds()) {
-    if (!tried->insert(wide->OriginOf(regions.ValueOf(seed))).second) continue;
+    const Value origin = wide->OriginOf(regions.ValueOf(seed));
+    if (taken.count(seed) > 0 || tried->count(origin) > 0) continue;
     const std::optional<BlockRegion> region = regions.Around(seed);
-    const std::vector<int> late = region ? regions.LateNodes(*region) : std::vector<int>();
-    if (late.empty()) continue;
-    std::optional<SeparatedRegion> separated = Separated(regions, wide->graph, *region, late);
+    const bool late = region && !region->late.empty();
+    const bool overlaps = late && std::any_of(region->nodes.begin(), region->nodes.end(),
+                                              [&](int n) { return taken.count(n) > 0; });
+    if (overlaps) continue;  // in a later call
+    tried->insert(origin);
+    if (!late) continue;
+    std::optional<SeparatedRegion> separated = Separated(regions, *region);
     if (!separated) continue;
-    WideGraph parts = *wide;
-    parts.graph = std::move(separated->graph);
-    AddOrigins(separated->changed, separated->origin, &parts);
-    for (const auto& [value, copy] : separated->recomputed) {
-      if (!IsDivisible(parts, value, options) || !IsDivisible(parts, copy, options)) continue;
-      *wide = std::move(parts);
-      return true;
-    }
+    taken.insert(region->nodes.begin(), region->nodes.end());
+    found.push_back(*std::move(separated));
   }
-  return false;
+  const bool any = !found.empty();
+  while (!found.empty()) {
+    ValueMap changed;
+    WideGraph parts = WithSeparated(*wide, &found, &changed);
+    Blocker after(parts.graph, options);
+    auto now = [&](const Value& v) {
+      const auto at = changed.find(v);
+      return at == changed.end() ? v : at->second;
+    };
+    std::vector<SeparatedRegion> good;
+    for (const SeparatedRegion& region : found) {
+      const bool divisible =
+          std::any_of(region.recomputed.begin(), region.recomputed.end(), [&](const auto& pair) {
+            return IsDivisible(&after, now(pair.first)) && IsDivisible(&after, now(pair.second));
+          });
+      if (divisible) good.push_back(region);
+    }
+    if (good.size() == found.size()) {
+      *wide = std::move(parts);
+      break;
+    }
+    found = std::move(good);
+  }
+  return any;
 }
 
 // Puts the blocks of all regions that can be divided in their places; false: there is none. `tried`
@@ -364,7 +411,7 @@ bool DivideAll(const BlockOptions& options, absl::flat_hash_set<Value>* tried, W
     const Value origin = wide->OriginOf(regions.ValueOf(seed));
     if (taken.count(seed) > 0 || tried->count(origin) > 0) continue;
     const std::optional<BlockRegion> region = regions.Around(seed);
-    if (!region || !regions.LateNodes(*region).empty()) {
+    if (!region || !region->late.empty()) {
       now_tried.push_back(origin);
       continue;
     }
@@ -402,7 +449,7 @@ WideGraph InBlocks(WideGraph wide, const BlockOptions& options) {
   });
   if (!any) return wide;
   absl::flat_hash_set<Value> separated, divided;
-  while (SeparateOne(options, &separated, &wide)) {
+  while (SeparateAll(options, &separated, &wide)) {
   }
   while (DivideAll(options, &divided, &wide)) {
   }

@@ -1,6 +1,7 @@
 #include "runtime/cpu/blocks/carried_dims.h"
 
 #include <algorithm>
+#include <deque>
 #include <set>
 #include <utility>
 
@@ -24,7 +25,8 @@ class Reads {
       int here = -1;
       for (size_t d = 0; d < read->indices().size(); ++d) {
         const IndexExpr& index = read->indices()[d];
-        if (!Contains(free_.Of(index), var)) continue;
+        // Where a value decides the index, all of the dimension is needed.
+        if (!ContainsBesideLoads(index, var)) continue;
         if (index.kind() != IndexExpr::Kind::kVar || here >= 0) return std::nullopt;
         here = static_cast<int>(d);
       }
@@ -37,6 +39,9 @@ class Reads {
   // Whether the body uses `var` only as an index of reads.
   bool OnlyIndexes(VarId var) const { return elsewhere_.count(var) == 0; }
 
+  bool has_reduction() const { return has_reduction_; }
+  bool ReadsInside(TensorId input) const { return inside_.count(input) > 0; }
+
   // Whether some input is read both inside and outside a reduction.
   bool ReadsBesideReduction() const {
     return std::any_of(inside_.begin(), inside_.end(),
@@ -46,7 +51,20 @@ class Reads {
  private:
   void AddElsewhere(const VarSet& vars) { elsewhere_.insert(vars.begin(), vars.end()); }
 
-  // Values that decide an index count as used elsewhere.
+  static bool ContainsBesideLoads(const IndexExpr& e, VarId var) {
+    switch (e.kind()) {
+      case IndexExpr::Kind::kConst:
+      case IndexExpr::Kind::kSymbol:
+      case IndexExpr::Kind::kLoad:
+        return false;
+      case IndexExpr::Kind::kVar:
+        return e.var() == var;
+      default:
+        return ContainsBesideLoads(e.lhs(), var) || ContainsBesideLoads(e.rhs(), var);
+    }
+  }
+
+  // A value that decides an index is read too.
   void VisitIndex(const IndexExpr& e) {
     switch (e.kind()) {
       case IndexExpr::Kind::kConst:
@@ -54,7 +72,8 @@ class Reads {
       case IndexExpr::Kind::kVar:
         return;
       case IndexExpr::Kind::kLoad:
-        AddElsewhere(free_.Of(e));
+        loaded_.push_back(ScalarExpr(e.load()));
+        Visit(loaded_.back());
         return;
       default:
         VisitIndex(e.lhs());
@@ -85,6 +104,7 @@ class Reads {
     if (reduces) {
       for (const Axis& axis : e.axes()) AddElsewhere(free_.Of(axis.extent));
       ++depth_;
+      has_reduction_ = true;
     }
     for (const ScalarExpr& arg : e.args()) Visit(arg);
     if (reduces) --depth_;
@@ -92,9 +112,11 @@ class Reads {
 
   FreeVars free_;
   std::vector<const ScalarExpr*> reads_;
+  std::deque<ScalarExpr> loaded_;  // owns what loads hold, so that pointers to reads stay valid
   std::set<VarId> elsewhere_;
   std::set<TensorId> inside_, outside_;
   int depth_ = 0;
+  bool has_reduction_ = false;
 };
 
 }  // namespace
@@ -166,9 +188,15 @@ std::vector<SummedDim> SummedDimsOf(const Node& node) {
   return summed;
 }
 
-bool ReadsBesideReduction(const Node& node) {
+Reductions ReductionsOf(const Node& node) {
   const std::optional<Definition> definition = InlinedDefinition(node);
-  return definition && Reads(definition->tensors[0].body).ReadsBesideReduction();
+  if (!definition) return {};
+  const Reads reads(definition->tensors[0].body);
+  Reductions reductions{reads.has_reduction(), reads.ReadsBesideReduction(), {}};
+  for (TensorId input = 0; input < definition->num_inputs(); ++input) {
+    reductions.of_input.push_back(reads.ReadsInside(input));
+  }
+  return reductions;
 }
 
 }  // namespace lemma::cpu

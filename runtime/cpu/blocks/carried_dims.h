@@ -11,8 +11,8 @@ namespace lemma::cpu {
 
 // Element [d][i], for dimension d of a node's only output and input i: the dimension of input i
 // that is read at exactly the output's index along d; -1 if input i is read at the same places for
-// every index along d. The list [d] is empty if d cannot be computed in parts. The whole result is
-// empty if InlinedDefinition gives nullopt.
+// every index along d, or at places that values of other inputs decide. The list [d] is empty if d
+// cannot be computed in parts. The whole result is empty if InlinedDefinition gives nullopt.
 //
 // Example: y[i, j] = f(x[i, j], sum_k x[i, k]), as in a softmax, gives {{0}, {}}: dimension 0 can
 // be computed in parts, which read the same parts of dimension 0 of x; dimension 1 cannot.
@@ -35,8 +35,14 @@ struct SummedDim {
 // Example: y[i, j] = sum_k x[i, k] * w[k, j] gives {{0, K, {1, 0}}}.
 std::vector<SummedDim> SummedDimsOf(const Node& node);
 
-// Whether some input is read both inside and outside a reduction, as by a softmax.
-bool ReadsBesideReduction(const Node& node);
+// All are false if InlinedDefinition gives nullopt.
+struct Reductions {
+  bool any = false;     // the definition has a sum, a maximum or the like
+  bool beside = false;  // some input is read both inside and outside a reduction, as by a softmax
+  std::vector<bool>
+      of_input;  // by input: it is read inside a reduction; empty without a definition
+};
+Reductions ReductionsOf(const Node& node);
 
 // The definition of a node with one output, as one tensor without locals; nullopt if the node is no
 // operator, has several outputs or no definition, or if its locals cannot be substituted.

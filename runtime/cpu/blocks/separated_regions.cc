@@ -50,9 +50,9 @@ Value Reapplied(const Node& node, std::vector<Value> inputs) {
 
 }  // namespace
 
-std::optional<SeparatedRegion> Separated(BlockRegions& regions, const Graph& graph,
-                                         const BlockRegion& region, const std::vector<int>& late) {
+std::optional<SeparatedRegion> Separated(const BlockRegions& regions, const BlockRegion& region) {
   const UseTable& uses = regions.uses();
+  const std::vector<int>& late = region.late;
   const absl::flat_hash_set<int> is_late(late.begin(), late.end());
   const Value after = WaitedFor(regions, region, is_late);
   if (!after) return std::nullopt;
@@ -76,7 +76,8 @@ std::optional<SeparatedRegion> Separated(BlockRegions& regions, const Graph& gra
   }
 
   SeparatedRegion result;
-  ValueMap copies, barriers, replacements;
+  ValueMap copies, barriers;
+  ValueMap& replacements = result.replacements;
   for (const int n : copied) {
     const Node& node = *uses.nodes[n];
     std::vector<Value> inputs;
@@ -118,7 +119,6 @@ std::optional<SeparatedRegion> Separated(BlockRegions& regions, const Graph& gra
     }
     replacements[regions.ValueOf(n)] = Reapplied(node, std::move(inputs));
   }
-  result.graph = ReplaceValues(graph, replacements, &result.changed);
   return result;
 }
 

@@ -14,21 +14,19 @@
 namespace lemma::cpu {
 
 struct SeparatedRegion {
-  Graph graph;
-  ValueMap changed;  // from values of the graph before to their replacements
-  ValueMap origin;   // from each copy of a value of the graph before to this value
+  ValueMap replacements;  // of the late nodes' values
+  ValueMap origin;        // from each copy of a value of the graph to this value
   // The recomputed values and their copies, the largest first.
   std::vector<std::pair<Value, Value>> recomputed;
 };
 
-// The late nodes of a region (BlockRegions::LateNodes) read large values of the other nodes: in a
+// The late nodes of a region (BlockRegion::late) read large values of the other nodes: in a
 // step of training, the gradient of attention reads the probabilities. In the result they read
 // copies, which are recomputed from values outside the region behind barriers
 // (graph/barrier.h). nullopt if no large value has to be recomputed, if this takes more than
 // three tenths of the region's operations, or if late nodes depend on each other through nodes
 // outside.
-std::optional<SeparatedRegion> Separated(BlockRegions& regions, const Graph& graph,
-                                         const BlockRegion& region, const std::vector<int>& late);
+std::optional<SeparatedRegion> Separated(const BlockRegions& regions, const BlockRegion& region);
 
 }  // namespace lemma::cpu
 

@@ -3,7 +3,6 @@
 #include "runtime/cpu/blocks/blocks.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -17,9 +16,10 @@
 #include "graph/examples/random_graph.h"
 #include "graph/grad/gradient.h"
 #include "gtest/gtest.h"
+#include "runtime/cpu/blocks/block_check.h"
 #include "runtime/cpu/blocks/carried_dims.h"
-#include "runtime/cpu/cpu_backend.h"
-#include "runtime/reference/reference.h"
+#include "runtime/cpu/blocks/moved_dims.h"
+#include "tests/runtime/blocks/blocks_testutil.h"
 #include "tests/runtime/runtime_testutil.h"
 
 namespace lemma {
@@ -30,47 +30,6 @@ cpu::BlockOptions Small() {
   options.large_bytes = 500;
   options.block_bytes = 200;
   return options;
-}
-
-Graph Blocked(const Graph& graph, const cpu::BlockOptions& options = Small()) {
-  return cpu::InBlocks({graph, {}}, options).graph;
-}
-
-int64_t LargestValue(const Graph& graph) {
-  int64_t largest = 0;
-  for (const NodePtr& node : graph.nodes()) {
-    if (!node->is_op() || node->IsOp("concat")) continue;
-    for (const TensorType& type : node->types()) largest = std::max(largest, type.num_bytes());
-  }
-  return largest;
-}
-
-void ExpectWithin(double tolerance, Backend& reference, const Graph& graph, const Graph& blocked,
-                  const std::vector<Tensor>& inputs) {
-  auto whole = (*reference.Compile(graph, {}))->Run(inputs);
-  auto parts = (*reference.Compile(blocked, {}))->Run(inputs);
-  ASSERT_EQ(whole.ok(), parts.ok()) << whole.status() << parts.status();
-  if (!whole.ok()) return;
-  for (size_t k = 0; k < whole->size(); ++k) {
-    const std::vector<double> a = (*whole)[k].ToDoubles(), b = (*parts)[k].ToDoubles();
-    ASSERT_EQ(a.size(), b.size());
-    for (size_t i = 0; i < a.size(); ++i) {
-      ASSERT_TRUE(a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i])) ||
-                  std::abs(a[i] - b[i]) <= tolerance * std::max(1.0, std::abs(a[i])))
-          << "output " << k << ", element " << i << ": " << a[i] << " and " << b[i];
-    }
-  }
-}
-
-// The reference computes both element by element, so the bits are equal.
-void ExpectSame(const Graph& graph, const Graph& blocked, const std::vector<Tensor>& inputs) {
-  ExpectWithin(0, *MakeReferenceBackend(), graph, blocked, inputs);
-}
-
-// A sum of the sums of parts rounds differently. In double, this hardly shows in an f32.
-void ExpectSameSums(const Graph& graph, const Graph& blocked, const std::vector<Tensor>& inputs) {
-  auto reference = MakeReferenceBackend(BetweenOperators::kUnrounded);
-  ExpectWithin(0x1p-22, *reference, graph, blocked, inputs);
 }
 
 Graph GradientOf(const std::string& text, const std::vector<std::string>& names) {
@@ -133,7 +92,7 @@ constexpr const char* kMiddles[] = {
 TEST(Blocks, AttentionIsComputedInBlocks) {
   for (const char* middle : kMiddles) {
     const Graph graph = GraphWithWeights(absl::Substitute(kAttention, middle));
-    const Graph blocked = Blocked(graph);
+    const Graph blocked = Blocked(graph, Small());
     EXPECT_EQ(LargestValue(graph), 2 * 3 * 10 * 12 * 4) << middle;
     EXPECT_LE(LargestValue(blocked), 1200) << middle;
     ExpectSame(graph, blocked, RandomInputs(graph));
@@ -176,12 +135,12 @@ TEST(Blocks, WhatReadsMoreThanItsOwnBlockStaysWhole) {
   };
   for (const char* text : graphs) {
     const Graph graph = GraphWithWeights(text);
-    EXPECT_EQ(Blocked(graph).StructuralHash(), graph.StructuralHash()) << text;
+    EXPECT_EQ(Blocked(graph, Small()).StructuralHash(), graph.StructuralHash()) << text;
   }
   // The same normalization of a value that no product makes.
   const Graph norm = GraphWithWeights(R"(graph g(x: f32[1,16,9,9]) {
     c = relu(x) m = reduce_mean(c) {axes = [2,3], keepdims = 1} y = sub(c, m) return y })");
-  EXPECT_NE(Blocked(norm).StructuralHash(), norm.StructuralHash());
+  EXPECT_NE(Blocked(norm, Small()).StructuralHash(), norm.StructuralHash());
 }
 
 TEST(Blocks, CarriedDimensionsAreReadOffDefinitions) {
@@ -196,12 +155,46 @@ TEST(Blocks, CarriedDimensionsAreReadOffDefinitions) {
             (cpu::CarriedDims{{1}, {0}}));
   EXPECT_EQ(of_last("graph g(x: f32[4,3], z: f32[3]) { y = add(x, z) return y }"),
             (cpu::CarriedDims{{0, -1}, {1, 0}}));
+  // The positions carry the index; x is needed whole along them.
+  EXPECT_EQ(of_last("graph g(x: f32[9,3], i: i64[4,2]) { y = gather(x, i) {axis = 0} return y }"),
+            (cpu::CarriedDims{{-1, 0}, {-1, 1}, {1, -1}}));
   // Places that depend on more than the index.
   EXPECT_EQ(of_last("graph g(x: f32[4,3]) { y = slice(x) {starts = [1,0], sizes = [2,3]} "
                     "return y }"),
             (cpu::CarriedDims{{}, {1}}));
   EXPECT_EQ(of_last("graph g(x: f32[4,3]) { y = cumsum(x) {axis = 0} return y }"),
             (cpu::CarriedDims{{}, {1}}));
+}
+
+TEST(Blocks, ReshapesMoveDigits) {
+  const Graph graph = GraphWithWeights(
+      "graph g(x: f32[3,4,5]) { y = reshape(x) {shape = [12,5]} z = reshape(y) {shape = [3,2,10]} "
+      "return y, z }");
+  const auto merge = cpu::MovedDimsOf(graph.outputs()[0].node());
+  const auto split = cpu::MovedDimsOf(graph.outputs()[1].node());
+  ASSERT_TRUE(merge && split);
+  int64_t inner = 0;
+  EXPECT_EQ(cpu::DigitOfInput(*merge, {0, 4}, 3, &inner), (cpu::Digit{0, 1}));
+  EXPECT_EQ(cpu::DigitOfInput(*merge, {0, 1}, 4, &inner), (cpu::Digit{1, 1}));
+  EXPECT_EQ(cpu::DigitOfResult(*merge, {0, 1}, 3, &inner), (cpu::Digit{0, 4}));
+  EXPECT_EQ(cpu::DigitOfResult(*merge, {2, 1}, 5, &inner), (cpu::Digit{1, 1}));
+  EXPECT_EQ(inner, 0);
+  // 12 rows are 3 times 4.
+  EXPECT_EQ(cpu::DigitOfInput(*merge, {0, 1}, 12, &inner), std::nullopt);
+  EXPECT_EQ(inner, 4);
+  // 4 rows of 5 are 2 rows of 10, so a row is half a row, which is a digit too.
+  inner = 0;
+  EXPECT_EQ(cpu::DigitOfResult(*split, {0, 4}, 3, &inner), (cpu::Digit{0, 1}));
+  EXPECT_EQ(cpu::DigitOfResult(*split, {0, 1}, 4, &inner), std::nullopt);
+  EXPECT_EQ(cpu::DigitOfInput(*split, {1, 1}, 2, &inner), (cpu::Digit{0, 2}));
+
+  // Rows 4 to 7 of y are row 1 of x.
+  const Graph block =
+      GraphWithWeights("graph g(x: f32[1,4,5]) { y = reshape(x) {shape = [4,5]} return y }");
+  const auto part = cpu::MovedDimsOf(block.outputs()[0].node());
+  EXPECT_TRUE(cpu::MovesBlock(*merge, {{1, 1}, {0, 4}, {0, 5}}, {{4, 4}, {0, 5}}, *part));
+  EXPECT_FALSE(cpu::MovesBlock(*merge, {{1, 1}, {0, 4}, {0, 5}}, {{5, 4}, {0, 5}}, *part));
+  EXPECT_FALSE(cpu::MovesBlock(*merge, {{2, 1}, {0, 4}, {0, 5}}, {{4, 4}, {0, 5}}, *part));
 }
 
 TEST(Blocks, SumsAreReadOffDefinitions) {
@@ -269,7 +262,7 @@ TEST(Blocks, WhatIsRecomputedHasToBeCheap) {
   const Graph graph = StepOf(R"(graph g(q: f32[1,1,20,300], k: f32[1,1,300,20], v: f32[1,1,20,2]) {
     s = matmul(q, k) p = softmax(s) {axis = 3} y = matmul(p, v) return y })",
                              {"v"});
-  EXPECT_EQ(Blocked(graph).StructuralHash(), graph.StructuralHash());
+  EXPECT_EQ(Blocked(graph, Small()).StructuralHash(), graph.StructuralHash());
 }
 
 TEST(Blocks, ThePlanOfAGradientNeedsLittleMemory) {
@@ -302,6 +295,7 @@ TEST(Blocks, RandomGradientsComputeTheSame) {
     ++changed;
     recomputed += HasBarrier(blocked);
     SCOPED_TRACE(seed);
+    EXPECT_EQ(cpu::CheckBlocks(*step, blocked).status(), absl::OkStatus());
     ExpectSameSums(*step, blocked, random.inputs);
     if (HasFatalFailure()) return;
   }
@@ -322,6 +316,7 @@ TEST(Blocks, RandomGraphsComputeTheSame) {
     if (blocked.StructuralHash() == random.graph.StructuralHash()) continue;
     ++changed;
     SCOPED_TRACE(seed);
+    EXPECT_EQ(cpu::CheckBlocks(random.graph, blocked).status(), absl::OkStatus());
     ExpectSameSums(random.graph, blocked, random.inputs);
     if (HasFatalFailure()) return;
   }

@@ -1,0 +1,36 @@
+// Checks that a graph in blocks computes the values of the graph before.
+#ifndef LEMMA_RUNTIME_CPU_BLOCKS_BLOCK_CHECK_H_
+#define LEMMA_RUNTIME_CPU_BLOCKS_BLOCK_CHECK_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "graph/graph.h"
+
+namespace lemma::cpu {
+
+// What CheckBlocks proved.
+struct BlockEvidence {
+  int64_t applications = 0;  // of operators to blocks, each by the operator's definition
+  int64_t values = 0;        // of the graph before, put together from blocks
+};
+
+// Proves that each output of `divided` equals the same output of `whole`: exactly or, where a sum
+// is divided, in real numbers. Knows nothing of how InBlocks (blocks.h) made `divided`. It goes
+// through the operators of `divided` and derives, for each result, of which value of `whole` it is
+// a block, and which part of a sum:
+//
+// - an operator of `whole` gives itself, and a barrier its operand;
+// - a slice of a block is a block, adjacent blocks that are concatenated are one, and so are parts
+//   of a sum that are added, if they adjoin;
+// - an operator applied to blocks of the operands of the same operator of `whole` gives a block of
+//   its result, if the definitions are equal as texts and each index that both read is the index of
+//   the blocks. If the operator only moves elements, as a reshape does, their positions are
+//   compared one by one.
+//
+// Internal, with the first result for which nothing can be derived, if an output is not proved.
+absl::StatusOr<BlockEvidence> CheckBlocks(const Graph& whole, const Graph& divided);
+
+}  // namespace lemma::cpu
+
+#endif  // LEMMA_RUNTIME_CPU_BLOCKS_BLOCK_CHECK_H_

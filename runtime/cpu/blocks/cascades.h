@@ -1,0 +1,32 @@
+// Finds out whether a region of blocks (block_regions.h) has a cascade of reductions.
+#ifndef LEMMA_RUNTIME_CPU_BLOCKS_CASCADES_H_
+#define LEMMA_RUNTIME_CPU_BLOCKS_CASCADES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "graph/graph.h"
+#include "runtime/cpu/blocks/carried_dims.h"
+#include "runtime/plan/use_table.h"
+
+namespace lemma::cpu {
+
+// The bytes of a value, counted as if its elements took four bytes at least: a mask of truth values
+// is as large as the numbers that it masks.
+int64_t CountedBytes(const TensorType& type);
+
+// ReductionsOf, kept.
+const Reductions& ReductionsIn(const Node& node);
+
+// Whether some large value is reduced, and what a reduction made of it is read together with
+// something larger that depends on the value too: the value itself, as in a softmax, or another
+// reduction of it. Between the reduction and this operator there is no further reduction. `nodes`
+// are the region's, ascending; values of `large` counted bytes or more are large.
+//
+// Example: e = exp(s), u = sum of the rows of e, y = (e times v) / u. The division reads u and,
+// with more elements, e times v; both are reductions of e.
+bool HasCascade(const UseTable& uses, const std::vector<int>& nodes, int64_t large);
+
+}  // namespace lemma::cpu
+
+#endif  // LEMMA_RUNTIME_CPU_BLOCKS_CASCADES_H_
