@@ -18,6 +18,7 @@ from torchvision import models
 from torchvision.models.vision_transformer import EncoderBlock
 
 import bert_encoder
+import check_mixed
 import check_zoo
 import export_models
 import tensor_files
@@ -274,6 +275,7 @@ def compare_curve(name, lemma, backend, steps, folder):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--curve", type=int, default=0, metavar="STEPS")
+    parser.add_argument("--mixed", type=int, default=0, metavar="STEPS")
     parser.add_argument("--lemma")
     parser.add_argument("--zoo", action="store_true")
     parser.add_argument("--write", type=pathlib.Path, metavar="FOLDER")
@@ -282,7 +284,7 @@ def main():
     parser.add_argument("--form", choices=["pb", "onnx"], default="pb")
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
-    cases = training_zoo.MODELS if args.zoo else CURVES if args.curve else CASES
+    cases = training_zoo.MODELS if args.zoo else CURVES if args.curve or args.mixed else CASES
     unknown = [name for name in args.names if name not in cases]
     if unknown:
         print(f"check_training: no model {unknown[0]}; there are {' '.join(cases)}",
@@ -298,6 +300,10 @@ def main():
     torch._C._set_mkldnn_enabled(False)  # pylint: disable=protected-access
     if args.zoo:
         return check_zoo.main(lemma, args.names or list(cases), args.write)
+    if args.mixed:
+        backend = "cpu" if args.backend == "reference-f64" else args.backend
+        return check_mixed.main(lemma, cases, args.names or list(cases), args.mixed, backend, call,
+                                export)
     passed = failed = 0
     for name in args.names or cases:
         with tempfile.TemporaryDirectory() as folder:
