@@ -22,19 +22,28 @@ namespace {
 
 using ValueMap = absl::flat_hash_map<Value, Value>;
 
-// Applies the node to the operands that `map` gives for its own operands, and adds its outputs to
-// `map`.
-absl::Status Rebuild(const NodePtr& node, ValueMap& map) {
-  std::vector<Value> inputs;
-  bool same = true;
-  for (const Value& input : node->inputs()) {
-    inputs.push_back(map.at(input));
-    same = same && inputs.back() == input;
-  }
+// The operands that `map` gives for the node's own operands.
+std::vector<Value> OperandsOf(const Node& node, const ValueMap& map) {
+  std::vector<Value> operands;
+  for (const Value& input : node.inputs()) operands.push_back(map.at(input));
+  return operands;
+}
+
+// Applies the node to operands of its own operands' types, and adds its outputs to `map`.
+void Rebuild(const NodePtr& node, std::vector<Value> operands, ValueMap& map) {
   NodePtr rebuilt = node;
-  if (!same) rebuilt = Node::Apply(&node->op(), std::move(inputs), node->attrs(), node->types());
+  if (operands != node->inputs()) {
+    rebuilt = Node::Apply(&node->op(), std::move(operands), node->attrs(), node->types());
+  }
   for (int i = 0; i < node->num_outputs(); ++i) map[Value(node, i)] = Value(rebuilt, i);
-  return absl::OkStatus();
+}
+
+// Whether the operands have the types of the node's own operands.
+bool FitsTypes(const Node& node, const std::vector<Value>& operands) {
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i].type() != node.inputs()[i].type()) return false;
+  }
+  return true;
 }
 
 class StepBuilder {
@@ -84,14 +93,13 @@ class StepBuilder {
         map_[Value(node, 0)] = Value(node, 0);
         continue;
       }
-      MixedPrecision::Form form;
-      for (const Value& input : node->inputs()) form.inputs.push_back(map_.at(input));
+      MixedPrecision::Form form{OperandsOf(*node, map_), false};
       if (mixed_) form = mixed_->FormOf(*node, form.inputs);
       TrainingContext context{options_.batch_norm_momentum, [this] { return Seed(); }, ++salt};
       const auto training = ReplacementInTraining(f_, *node, form.inputs, context);
       LEMMA_RETURN_IF_ERROR(f_.status());
-      if (!training && !Casts(*node, form)) {
-        LEMMA_RETURN_IF_ERROR(Rebuild(node, map_));
+      if (!training && !form.rounds && FitsTypes(*node, form.inputs)) {
+        Rebuild(node, std::move(form.inputs), map_);
         continue;
       }
       // A batch normalization gives the type of its data.
@@ -109,14 +117,6 @@ class StepBuilder {
       }
     }
     return absl::OkStatus();
-  }
-
-  // Whether the form gives the operator other element types than it has in the model.
-  static bool Casts(const Node& node, const MixedPrecision::Form& form) {
-    for (size_t i = 0; i < form.inputs.size(); ++i) {
-      if (form.inputs[i].dtype() != node.inputs()[i].dtype()) return true;
-    }
-    return form.rounds;
   }
 
   // The state variable `seed`, which each step increments.
@@ -368,7 +368,7 @@ class StepBuilder {
     }
     for (const NodePtr& node : with_weights.nodes()) {
       if (node->is_op()) {
-        LEMMA_RETURN_IF_ERROR(Rebuild(node, map));
+        Rebuild(node, OperandsOf(*node, map), map);
       } else {
         map.emplace(Value(node, 0), Value(node, 0));
       }

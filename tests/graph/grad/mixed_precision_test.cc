@@ -76,7 +76,30 @@ TEST(MixedPrecisionTest, ProductsTakeAndGive16Bits) {
   const TrainingStep step = StepOf(kLinear, Mixed(DType::kBF16));
   EXPECT_EQ(step.products, 1);
   EXPECT_EQ(step.state.at("w").dtype(), DType::kF32);
-  EXPECT_EQ(PrintGraph(step.graph), "");
+  EXPECT_EQ(PrintGraph(step.graph),
+            "graph linear(x: f32[2,2], labels: f32[2,1], lr: f32[], w: f32[2,1], b: f32[1]) {\n"
+            "  %0 = cast(x) {dtype = \"bf16\"}\n"
+            "  %1 = cast(w) {dtype = \"bf16\"}\n"
+            "  p = matmul(%0, %1)\n"
+            "  %2 = cast(p) {dtype = \"f32\"}\n"
+            "  %3 = add(%2, b)\n"
+            "  y = cast(%3) {dtype = \"bf16\"}\n"
+            "  %4 = cast(y) {dtype = \"f32\"}\n"
+            "  %5 = sub(%4, labels)\n"
+            "  %6 = mul(%5, %5)\n"
+            "  loss = reduce_mean(%6) {axes = [0, 1]}\n"
+            "  %7 = transpose(%0) {perm = [1, 0]}\n"
+            "  %8 = cast(%5) {dtype = \"bf16\"}\n"
+            "  %9 = matmul(%7, %8)\n"
+            "  %10 = cast(%9) {dtype = \"f32\"}\n"
+            "  %11 = mul(%10, lr)\n"
+            "  w.next = sub(w, %11)\n"
+            "  %12 = cast(%8) {dtype = \"f32\"}\n"
+            "  %13 = reduce_sum(%12) {axes = [0]}\n"
+            "  %14 = mul(%13, lr)\n"
+            "  b.next = sub(b, %14)\n"
+            "  return loss, w.next, b.next\n"
+            "}\n");
 }
 
 // --- Values ---
@@ -222,7 +245,7 @@ TEST(DynamicLossScaleTest, StatisticsStayFinite) {
 TEST(MixedPrecisionTest, ContributionsOfSeveralUsersAreAddedInF32) {
   const std::string text =
       "graph g(x: f32[1,1], w: weight f32[1,1] = [1.0]) {\n"
-      "a = matmul(x, w)\n h = mul(x, 0.00390625)\n b = matmul(h, w)\n"
+      "a = matmul(x, w)\n h = scalar_mul(x) {alpha = 0.00390625}\n b = matmul(h, w)\n"
       "p = reduce_sum(a) {axes = [0,1]}\n q = reduce_sum(b) {axes = [0,1]}\n y = add(p, q)\n"
       "return y }";
   TrainingOptions options = Mixed(DType::kBF16);
