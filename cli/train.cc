@@ -45,8 +45,7 @@ struct TrainFlags {
                   "of products; weights, sums and updates stay in f32");
     flags->String("loss-scale", &options.loss_scale, "S|dynamic",
                   "factor of the loss while gradients are computed; none: dynamic for f16, else 1");
-    flags->Int("scale-interval", &o.scale_interval,
-               "dynamic: updates until the scale doubles");
+    flags->Int("scale-interval", &o.scale_interval, "dynamic: updates until the scale doubles");
     flags->Real("batch-norm-momentum", &o.batch_norm_momentum,
                 "how much of the running statistics stays");
     flags->Int("seed", &o.seed, "of dropouts, in the first step");

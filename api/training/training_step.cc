@@ -69,8 +69,7 @@ absl::StatusOr<TrainingOptions> Checked(const TrainingStepOptions& options) {
   Update& u = details.update;
   if (absl::Status s = Find("loss", kLosses, options.loss, &details.loss.kind); !s.ok()) return s;
   if (absl::Status s = Find("update", kUpdates, options.update, &u.kind); !s.ok()) return s;
-  absl::Status precision =
-      Find("precision", kPrecisions, options.precision, &details.precision);
+  absl::Status precision = Find("precision", kPrecisions, options.precision, &details.precision);
   if (!precision.ok()) return precision;
   if (absl::Status s = ReadLossScale(options.loss_scale, &details); !s.ok()) return s;
   if (absl::Status s = CheckRate(options.lr); !s.ok()) return s;

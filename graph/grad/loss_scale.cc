@@ -21,7 +21,8 @@ Value AllFinite(Formula& f, const std::vector<Value>& gradients) {
     const Value one = f.Scalar(DType::kF32, 1);
     const Value outside = f.Where(IsAtMostLargest(f, g), Value(), one);
     const std::vector<int64_t> axes = AxesBut(g.type().rank());
-    tensors = f.Add(tensors, axes.empty() ? outside : f.Op("reduce_max", {outside}, {{"axes", axes}}));
+    tensors =
+        f.Add(tensors, axes.empty() ? outside : f.Op("reduce_max", {outside}, {{"axes", axes}}));
   }
   return f.Op("less", {tensors, f.Scalar(DType::kF32, 1)});
 }

@@ -10,9 +10,7 @@ namespace lemma {
 namespace {
 
 // The largest finite number of f16 or bf16.
-double LargestOf(DType narrow) {
-  return narrow == DType::kF16 ? 65504 : std::ldexp(255.0, 120);
-}
+double LargestOf(DType narrow) { return narrow == DType::kF16 ? 65504 : std::ldexp(255.0, 120); }
 
 }  // namespace
 

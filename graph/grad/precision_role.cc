@@ -72,9 +72,8 @@ class Reader {
     }
     const bool multiplies = e.kind() == Kind::kApply && e.fn() == ScalarFn::kMul;
     if (!multiplies && e.kind() != Kind::kSelect) return e.kind() == Kind::kConst;
-    return std::all_of(e.args().begin(), e.args().end(), [&](const ScalarExpr& arg) {
-      return AddFactors(arg, operands);
-    });
+    return std::all_of(e.args().begin(), e.args().end(),
+                       [&](const ScalarExpr& arg) { return AddFactors(arg, operands); });
   }
 
   const Definition& definition_;
