@@ -28,8 +28,9 @@ void OptimizeFlags::AddTo(Flags* flags) {
   flags->Real("max-error", &max_error,
               "with --numerics=quantize or tf32: limit on the relative error of each output on the "
               "samples");
-  flags->String("calibration", &calibration, "DIR|FILE.npz|synthetic[:N]",
-                "with --numerics=quantize or tf32: samples of the inputs; synthetic: N random ones");
+  flags->String(
+      "calibration", &calibration, "DIR|FILE.npz|synthetic[:N]",
+      "with --numerics=quantize or tf32: samples of the inputs; synthetic: N random ones");
   std::vector<std::string> efforts, efforts_help;
   for (const api::Effort& e : api::Efforts()) {
     efforts.push_back(e.name);
@@ -138,8 +139,7 @@ absl::Status OptimizeFlags::Check() const {
     for (const auto& [flag, is_given] : others) {
       if (is_given) {
         return absl::InvalidArgumentError(absl::StrCat(
-            flag, ": not with --numerics=", numerics,
-            "; optimize first, then use lemma quantize"));
+            flag, ": not with --numerics=", numerics, "; optimize first, then use lemma quantize"));
       }
     }
     std::error_code error;

@@ -267,6 +267,7 @@ class StepBuilder {
   Value UpdateLossScale(const std::vector<Trained>& trained, const Value& last) {
     if (!scale_.scale) return Value();
     std::vector<Value> gradients;
+    gradients.reserve(trained.size());
     for (const Trained& t : trained) gradients.push_back(t.gradient);
     const Value finite = AllFinite(f_, gradients);
     const LossScale next = NextLossScale(f_, scale_, finite, options_.scale_interval);
