@@ -105,6 +105,34 @@ TEST(TrainTest, AStepOfMixedPrecisionComputesTheSameInEveryFormat) {
   }
 }
 
+// Errors of some 400, times 65536, overflow in f16.
+TEST(TrainTest, AnOverflowingStepKeepsTheStateOnTheCpuAndOptimized) {
+  const std::string model = WriteTemp("big.lemma",
+                                      "graph g(x: f32[8,16], w: weight f32[16,4] = fill 100.0) { "
+                                      "y = matmul(x, w) return y }");
+  const std::string step =
+      Train(model, "step.pb",
+            {"--precision=f16", "--loss=mse", "--update=adamw", "--lr=0.1", "--clip-norm=1"});
+  const std::string out = NewFolder() + "/o.pb";
+  const LemmaResult optimized =
+      RunLemma({"optimize", step, "-o", out, "--cost=analytic", "--runs=3", "--numerics=real"});
+  ASSERT_EQ(optimized.exit_status, 0) << optimized.err;
+  const auto start = ReadSafetensors(step + ".safetensors");
+  ASSERT_TRUE(start.ok()) << start.status();
+  for (const std::string& file : {step, out}) {
+    const std::string checkpoint = NewFolder() + "/c.safetensors";
+    const LemmaResult run = RunLemma(
+        {"run", file, "--steps=1", "--state", step + ".safetensors", "--checkpoint", checkpoint});
+    ASSERT_EQ(run.exit_status, 0) << run.err;
+    auto state = ReadSafetensors(checkpoint);
+    ASSERT_TRUE(state.ok()) << state.status();
+    EXPECT_EQ(state->tensors["loss_scale"].AtDouble(0), 32768) << file;
+    for (const auto& [name, before] : start->tensors) {
+      EXPECT_EQ(state->tensors[name].SameBytes(before), name != "loss_scale") << file << name;
+    }
+  }
+}
+
 TEST(TrainTest, SaysWhatPrecisionDoes) {
   const std::string model = WriteTemp("net.lemma", kModel);
   const std::string sum = WriteTemp(
