@@ -77,7 +77,7 @@ std::string Report(const TrainFlags& flags, const api::Model& model, const Train
     absl::StrAppend(&text, "products of the model in ", precision, ": ", step.products, "\n");
   } else if (precision != "f32") {
     absl::StrAppend(&text, "note: the model has no product that could be in ", precision,
-                    ", so all stays in f32\n");
+                    ", so none of its operators is\n");
   }
   for (const auto& one : step.untrained) {
     absl::StrAppend(&text, "not trained: ", one.name, " (", one.reason, ")\n");
