@@ -15,8 +15,6 @@ namespace lemma {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
 using Kind = PrecisionRole::Kind;
 
 TrainingStep StepOf(const std::string& text, const TrainingOptions& options) {
@@ -241,7 +239,7 @@ TEST(DynamicLossScaleTest, StatisticsStayFinite) {
   EXPECT_THAT(Changed(start, run.state()), ElementsAre("loss_scale"));
 }
 
-// The scale does not become infinite, and what is added in f32 is not rounded in between.
+// What is added in f32 is not rounded in between, nor after the addition.
 TEST(MixedPrecisionTest, ContributionsOfSeveralUsersAreAddedInF32) {
   const std::string text =
       "graph g(x: f32[1,1], w: weight f32[1,1] = [1.0]) {\n"
