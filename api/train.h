@@ -27,13 +27,18 @@ struct TrainingStepOptions {
   std::string loss = "cross-entropy";  // one of LossNames()
   std::string update = "sgd";          // one of UpdateNames()
   TrainingOptions details;  // `loss` and `update` replace details.loss.kind and details.update.kind
+  std::string precision = "f32";  // one of TrainingPrecisionNames(); replaces details.precision
+  // "dynamic", or a positive number as text; replaces details.loss_scale and
+  // details.dynamic_loss_scale. "": dynamic for f16, otherwise 1.
+  std::string loss_scale;
   // The learning rate to store in the state's metadata: a number as text, not negative. A run may
   // override it. "": none.
   std::string lr;
 };
-// The names that `loss` and `update` may have. The default comes first.
+// The names that `loss`, `update` and `precision` may have. The default comes first.
 std::vector<std::string> LossNames();
 std::vector<std::string> UpdateNames();
+std::vector<std::string> TrainingPrecisionNames();
 
 // InvalidArgument if an option is out of range, or if two options exclude each other. Messages name
 // options ("option clip_norm"). MakeTrainingStep returns the same errors.

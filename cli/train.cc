@@ -41,7 +41,11 @@ struct TrainFlags {
     flags->List("freeze", &o.frozen, "WEIGHT,...", "weights that stay as they are");
     flags->Real("clip-norm", &o.clip_norm, "largest norm of all gradients together; 0: any");
     flags->Int("accumulate", &o.accumulate, "steps whose gradients make one update");
-    flags->Real("loss-scale", &o.loss_scale, "for gradients in f16");
+    flags->Choice("precision", &options.precision, api::TrainingPrecisionNames(),
+                  "of products; weights, sums and updates stay in f32");
+    flags->String("loss-scale", &options.loss_scale, "S|dynamic",
+                  "factor of the loss while gradients are computed; none: dynamic for f16, else 1");
+    flags->Int("scale-interval", &o.scale_interval, "dynamic: updates until the scale doubles");
     flags->Real("batch-norm-momentum", &o.batch_norm_momentum,
                 "how much of the running statistics stays");
     flags->Int("seed", &o.seed, "of dropouts, in the first step");
@@ -68,6 +72,13 @@ std::string Report(const TrainFlags& flags, const api::Model& model, const Train
       absl::StrCat(flags.output, ": ", step.graph.num_ops(), " operators, of ",
                    model.graph.num_ops(), " in the model\n", state_path, ": ", step.state.size(),
                    " variables, ", FormatBytes(static_cast<double>(api::StateBytes(step))), "\n");
+  const std::string& precision = flags.options.precision;
+  if (step.products > 0) {
+    absl::StrAppend(&text, "products of the model in ", precision, ": ", step.products, "\n");
+  } else if (precision != "f32") {
+    absl::StrAppend(&text, "note: the model has no product that could be in ", precision,
+                    ", so none of its operators is\n");
+  }
   for (const auto& one : step.untrained) {
     absl::StrAppend(&text, "not trained: ", one.name, " (", one.reason, ")\n");
   }

@@ -15,7 +15,7 @@ Json ToJson(const Model& model, const TrainingStep& step, const std::string& pat
   json.Set("step", path).Set("state", StatePathOf(path));
   json.Set("operators_before", model.graph.num_ops()).Set("operators", step.graph.num_ops());
   json.Set("variables", static_cast<int64_t>(step.state.size()));
-  json.Set("state_bytes", StateBytes(step));
+  json.Set("state_bytes", StateBytes(step)).Set("products", step.products);
   Json untrained = Json::Array();
   for (const auto& one : step.untrained) untrained.Add(Json(one.name));
   json.Set("untrained", std::move(untrained));

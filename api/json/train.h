@@ -15,8 +15,8 @@ namespace lemma::api {
 // Bytes of all state variables of a step.
 int64_t StateBytes(const TrainingStep& step);
 // A step that was made from `model` and saved at `path`: an object with step and state (paths),
-// operators_before, operators and variables (numbers), state_bytes, and untrained (names of
-// weights).
+// operators_before, operators and variables (numbers), state_bytes, products (the number of the
+// model's operators that compute in 16 bits), and untrained (names of weights).
 Json ToJson(const Model& model, const TrainingStep& step, const std::string& path);
 
 // Collects the scalar outputs and times of a run's steps, in the order of the steps.

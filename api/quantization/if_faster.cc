@@ -25,9 +25,11 @@ absl::Status Copy(const std::string& model, const std::string& output) {
   return CommitAll(std::move(files));
 }
 
-// Why the quantized model is not taken; "" if it is.
-std::string Problem(const QuantizeResult& result) {
+// Why the quantized model is not taken; "" if it is. TF32 gains nothing on the CPU, where models
+// are timed.
+std::string Problem(const QuantizeResult& result, const std::string& form) {
   if (!result.written) return "no operator keeps to the budget";
+  if (form == "tf32") return "";
   if (*result.quantized_ms <= kFaster * *result.f32_ms) return "";
   return absl::StrFormat("quantized, it takes %.3f of the time",
                          *result.quantized_ms / *result.f32_ms);
@@ -45,7 +47,7 @@ absl::StatusOr<QuantizedIfFaster> QuantizeIfFaster(const std::string& model,
   bool cannot = false;
   auto result = QuantizeModel(model, output, options, &cannot);
   if (result.ok()) {
-    outcome.kept = Problem(*result);
+    outcome.kept = Problem(*result, options.form);
     outcome.quantized = *std::move(result);
   } else if (cannot) {
     outcome.kept = std::string(result.status().message());

@@ -19,6 +19,9 @@ constexpr std::pair<const char*, LossKind> kLosses[] = {
     {"bce", LossKind::kBinaryCrossEntropyLogits}};
 constexpr std::pair<const char*, UpdateKind> kUpdates[] = {
     {"sgd", UpdateKind::kSgd}, {"adam", UpdateKind::kAdam}, {"adamw", UpdateKind::kAdamW}};
+constexpr std::pair<const char*, DType> kPrecisions[] = {
+    {"f32", DType::kF32}, {"bf16", DType::kBF16}, {"f16", DType::kF16}};
+constexpr char kDynamic[] = "dynamic";
 
 template <class Table>
 std::vector<std::string> NamesOf(const Table& table) {
@@ -48,12 +51,27 @@ absl::Status CheckRate(const std::string& lr) {
   return absl::OkStatus();
 }
 
-// The options with the kinds of loss and update that are named.
+absl::Status ReadLossScale(const std::string& text, TrainingOptions* details) {
+  details->loss_scale = 1;
+  details->dynamic_loss_scale =
+      text == kDynamic || (text.empty() && details->precision == DType::kF16);
+  if (text.empty() || details->dynamic_loss_scale) return absl::OkStatus();
+  constexpr double kMost = std::numeric_limits<float>::max();
+  double& scale = details->loss_scale;
+  if (absl::SimpleAtod(text, &scale) && scale > 0 && scale <= kMost) return absl::OkStatus();
+  return OptionError(absl::StrCat("option loss_scale: '", text, "' is neither ", kDynamic,
+                                  " nor a finite positive number"));
+}
+
+// The options with the kinds of loss, update and precision that are named.
 absl::StatusOr<TrainingOptions> Checked(const TrainingStepOptions& options) {
   TrainingOptions details = options.details;
   Update& u = details.update;
   if (absl::Status s = Find("loss", kLosses, options.loss, &details.loss.kind); !s.ok()) return s;
   if (absl::Status s = Find("update", kUpdates, options.update, &u.kind); !s.ok()) return s;
+  absl::Status precision = Find("precision", kPrecisions, options.precision, &details.precision);
+  if (!precision.ok()) return precision;
+  if (absl::Status s = ReadLossScale(options.loss_scale, &details); !s.ok()) return s;
   if (absl::Status s = CheckRate(options.lr); !s.ok()) return s;
   auto outside = [](double x, double low, double high) { return !(x >= low && x <= high); };
   auto below_0 = [](const char* option) {
@@ -72,9 +90,7 @@ absl::StatusOr<TrainingOptions> Checked(const TrainingStepOptions& options) {
   }
   if (details.accumulate < 1) return OptionError("option accumulate: must be at least 1");
   if (outside(details.clip_norm, 0, kMost)) return below_0("clip_norm");
-  if (!(details.loss_scale > 0 && details.loss_scale <= kMost)) {
-    return OptionError("option loss_scale: must be finite and positive");
-  }
+  if (details.scale_interval < 1) return OptionError("option scale_interval: must be at least 1");
   if (u.nesterov && u.momentum == 0) return OptionError("option nesterov: needs option momentum");
   if (u.counts_steps() && u.momentum != 0) return OptionError("option momentum: is sgd's");
   return details;
@@ -84,6 +100,7 @@ absl::StatusOr<TrainingOptions> Checked(const TrainingStepOptions& options) {
 
 std::vector<std::string> LossNames() { return NamesOf(kLosses); }
 std::vector<std::string> UpdateNames() { return NamesOf(kUpdates); }
+std::vector<std::string> TrainingPrecisionNames() { return NamesOf(kPrecisions); }
 
 absl::Status CheckTrainingStepOptions(const TrainingStepOptions& options) {
   return Checked(options).status();
@@ -100,6 +117,7 @@ absl::StatusOr<TrainingStepModel> MakeTrainingStep(const Model& model,
   made.state.tensors = made.step.state;
   auto& metadata = made.state.metadata;
   metadata = {{"model", model.path}, {"loss", options.loss}, {"update", options.update}};
+  if (IsHalfFloat(details->precision)) metadata["precision"] = options.precision;
   if (!options.lr.empty()) metadata["lr"] = options.lr;
   if (made.step.classes > 0) metadata[kClassesKey] = absl::StrCat(made.step.classes);
   if (const auto ignored = details->loss.ignore_index) {

@@ -20,15 +20,17 @@ void OptimizeFlags::AddTo(Flags* flags) {
               "use rules whose proof is missing or out of date too");
   flags->List("disable", &disable, "RULE,...", "rules not to use");
   flags->List("only", &only, "RULE,...", "the only rules to use");
-  flags->Choice("numerics", &numerics, {"exact", "reassociate", "real", "quantize"},
+  flags->Choice("numerics", &numerics, {"exact", "reassociate", "real", "quantize", "tf32"},
                 "what rules may change: no bit, roundings, or overflow and NaN too; quantize: "
                 "roundings, then operators become 8-bit integers where that is faster, as in lemma "
-                "quantize");
-  flags->Real(
-      "max-error", &max_error,
-      "with --numerics=quantize: limit on the relative error of each output on the samples");
-  flags->String("calibration", &calibration, "DIR|FILE.npz|synthetic[:N]",
-                "with --numerics=quantize: samples of the inputs; synthetic: N random ones");
+                "quantize; tf32: roundings, then operands of products are rounded to TF32, for "
+                "tensor cores");
+  flags->Real("max-error", &max_error,
+              "with --numerics=quantize or tf32: limit on the relative error of each output on the "
+              "samples");
+  flags->String(
+      "calibration", &calibration, "DIR|FILE.npz|synthetic[:N]",
+      "with --numerics=quantize or tf32: samples of the inputs; synthetic: N random ones");
   std::vector<std::string> efforts, efforts_help;
   for (const api::Effort& e : api::Efforts()) {
     efforts.push_back(e.name);
@@ -135,7 +137,7 @@ absl::Status OptimizeFlags::Check() const {
     const auto format = api::FormatOfPath(output);
     if (!format.ok() || *format != api::ModelFormat::kOnnx) {
       return absl::InvalidArgumentError(
-          "--numerics=quantize: quantized models are written as .onnx");
+          absl::StrCat("--numerics=", numerics, ": quantized models are written as .onnx"));
     }
     const std::pair<const char*, bool> others[] = {
         {"--target", target != "lemma"},      {"--device", !device.empty()},
@@ -144,7 +146,7 @@ absl::Status OptimizeFlags::Check() const {
     for (const auto& [flag, is_given] : others) {
       if (is_given) {
         return absl::InvalidArgumentError(absl::StrCat(
-            flag, ": not with --numerics=quantize; optimize first, then use lemma quantize"));
+            flag, ": not with --numerics=", numerics, "; optimize first, then use lemma quantize"));
       }
     }
     std::error_code error;
@@ -164,7 +166,8 @@ api::OptimizeOptions OptimizeFlags::Options() const {
       {"exact", FloatContract::kBitExact},
       {"reassociate", FloatContract::kReassociates},
       {"real", FloatContract::kRealOnly},
-      {"quantize", FloatContract::kReassociates}};
+      {"quantize", FloatContract::kReassociates},
+      {"tf32", FloatContract::kReassociates}};
   const auto format = api::FormatOfPath(output);
   api::OptimizeOptions options;
   options.rules = rules;

@@ -201,10 +201,16 @@ absl::Status Interrupted(const OptimizeFlags& flags) {
       "interrupted: nothing was quantized; the optimized model in f32 is in ", flags.output));
 }
 
+// Where a quantized result goes, and in which form. Empty: nothing is quantized.
+struct Quantization {
+  std::string output, form;
+};
+
 // Quantizes the model that was optimized. Its symbolic dimensions get the sizes of the samples.
 absl::StatusOr<api::QuantizedIfFaster> QuantizeResult(const OptimizeFlags& flags,
-                                                      const std::string& output) {
+                                                      const Quantization& quantization) {
   api::QuantizeOptions options;
+  options.form = quantization.form;
   options.calibration = flags.calibration;
   options.max_error = flags.max_error;
   // Random samples have the sizes for which the model was optimized, if they were given.
@@ -217,20 +223,19 @@ absl::StatusOr<api::QuantizedIfFaster> QuantizeResult(const OptimizeFlags& flags
   options.interrupted = &interrupt.flag();
   ProgressLine progress(flags.common.json);
   options.progress = [&](const std::string& what) { progress.Show(what); };
-  auto result = api::QuantizeIfFaster(flags.output, output, options);
+  auto result = api::QuantizeIfFaster(flags.output, quantization.output, options);
   progress.Clear();
   if (absl::IsCancelled(result.status())) return Interrupted(flags);
   return result;
 }
 
-// `quantized_output`: where the quantized result goes; "": nothing is quantized.
 absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path,
-                             const std::string& quantized_output) {
+                             const Quantization& quantization) {
   if (flags.output.empty()) return OnlyExplain(flags, path);
   auto format = api::FormatOfPath(flags.output);
   if (!format.ok()) return format.status();
   absl::Status writable = api::CheckOutputs(
-      {flags.output, flags.CertificatePath(), flags.report, flags.wanted, quantized_output},
+      {flags.output, flags.CertificatePath(), flags.report, flags.wanted, quantization.output},
       {path, flags.cost_db});
   if (!writable.ok()) return writable;
   auto model = flags.common.Load(path);
@@ -261,14 +266,14 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
   if (!outcome->result.fits()) return NothingFits(flags, outcome->result.accepted);
   absl::Status written = Write(flags, path, *model, *hints, *record, *outcome, *inputs, deadline);
   if (!written.ok()) return written;
-  const std::string& output = quantized_output;
+  const std::string& output = quantization.output;
   if (output.empty()) {
     Print(flags, model->graph, *outcome);
     return kExitOk;
   }
   if (!flags.common.json) Print(flags, model->graph, *outcome);
   if (outcome->result.search.stop == optimizer::StopReason::kCancelled) return Interrupted(flags);
-  auto quantized = QuantizeResult(flags, output);
+  auto quantized = QuantizeResult(flags, quantization);
   if (!quantized.ok()) return quantized.status();
   PrintQuantized(flags, model->graph, *outcome, output, *quantized);
   return kExitOk;
@@ -297,12 +302,13 @@ absl::StatusOr<int> RunOptimize(Arguments arguments) {
       for (const char* flag : {"max-error", "calibration"}) {
         if (flags.Given(flag)) {
           return absl::InvalidArgumentError(
-              absl::StrCat("--", flag, ": only with --numerics=quantize"));
+              absl::StrCat("--", flag, ": only with --numerics=quantize or tf32"));
         }
       }
-      return Optimize(optimize, path, "");
+      return Optimize(optimize, path, {});
     }
-    return Optimize(optimize.BeforeQuantizing(), path, optimize.output);
+    const std::string form = optimize.numerics == "tf32" ? "tf32" : "static";
+    return Optimize(optimize.BeforeQuantizing(), path, {optimize.output, form});
   });
 }
 

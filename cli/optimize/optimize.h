@@ -57,9 +57,9 @@ struct OptimizeFlags {
   api::CostOptions Costs() const;
   optimizer::Objective ObjectiveOf() const;
   std::string CertificatePath() const;  // where to write the certificate; "": nowhere
-  bool Quantizes() const { return numerics == "quantize"; }
+  bool Quantizes() const { return numerics == "quantize" || numerics == "tf32"; }
   bool HasRandomSamples() const;  // whether --calibration names no file or folder
-  // With --numerics=quantize: the flags of the optimization that precedes the quantization. Its
+  // If Quantizes(): the flags of the optimization that precedes the quantization. Its
   // output is OUT with .f32.onnx in place of .onnx, and its --numerics is reassociate.
   OptimizeFlags BeforeQuantizing() const;
 };

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/builder.h"
+#include "graph/grad/precision_role.h"
 #include "graph/gradient_builder.h"
 
 namespace lemma {
@@ -30,10 +31,8 @@ class Differentiator {
     return absl::OkStatus();
   }
 
-  Value Of(const Value& value) const {
-    auto it = gradients_.find(value);
-    return it == gradients_.end() ? Value() : it->second;
-  }
+  // The gradient of `value`, of its type; empty if it is zero.
+  Value Of(Formula& f, const Value& value) const { return f.Cast(SumOf(value), value.dtype()); }
 
  private:
   // Orders nodes after their operands, without recursion: graphs are thousands of nodes deep.
@@ -61,20 +60,44 @@ class Differentiator {
            (active_.count(&value.node()) > 0 || parameters_.count(value) > 0);
   }
 
+  // Adds contributions of several users to a 16-bit value in f32.
   void Accumulate(Formula& f, const Value& value, const Value& gradient) {
     Value& sum = gradients_[value];
-    sum = f.Add(sum, gradient);
+    const bool widens = sum && IsHalfFloat(value.dtype());
+    sum = widens ? f.Add(f.Cast(sum, DType::kF32), f.Cast(gradient, DType::kF32))
+                 : f.Add(sum, gradient);
+  }
+
+  // The sum of the contributions: of the value's type or, for a 16-bit value, perhaps of f32.
+  Value SumOf(const Value& value) const {
+    auto it = gradients_.find(value);
+    return it == gradients_.end() ? Value() : it->second;
+  }
+
+  // A rounding to 16 bits passes a sum in f32 on as it is.
+  bool PassedOn(const NodePtr& node, absl::Status* status) {
+    if (!IsHalfFloat(node->type(0).dtype) || parameters_.count(Value(node, 0)) > 0) return false;
+    const Value sum = SumOf(Value(node, 0));
+    if (!sum || sum.dtype() == node->type(0).dtype || !IsConversion(*node)) return false;
+    Formula f(ApplyOp);
+    const Value& input = node->inputs()[0];
+    Accumulate(f, input, f.Cast(sum, input.dtype()));
+    *status = f.status();
+    return true;
   }
 
   absl::Status Propagate(const NodePtr& node) {
     if (active_.count(node.get()) == 0) return absl::OkStatus();
+    if (absl::Status status; PassedOn(node, &status)) return status;
+    Formula f(ApplyOp);
     std::vector<Value> results;
     bool any = false;
     for (int i = 0; i < node->num_outputs(); ++i) {
       const Value output(node, i);
-      results.push_back(parameters_.count(output) > 0 ? Value() : Of(output));
+      results.push_back(parameters_.count(output) > 0 ? Value() : Of(f, output));
       any = any || results.back();
     }
+    LEMMA_RETURN_IF_ERROR(f.status());
     if (!any) return absl::OkStatus();
     const OpDef& op = node->op();
     if (!op.gradient) {
@@ -130,7 +153,9 @@ absl::StatusOr<std::vector<Value>> Gradient(absl::Span<const Value> outputs,
   Differentiator differentiator(parameters);
   LEMMA_RETURN_IF_ERROR(differentiator.Run(outputs, seeds));
   std::vector<Value> gradients;
-  for (const Value& parameter : parameters) gradients.push_back(differentiator.Of(parameter));
+  Formula f(ApplyOp);
+  for (const Value& parameter : parameters) gradients.push_back(differentiator.Of(f, parameter));
+  LEMMA_RETURN_IF_ERROR(f.status());
   return gradients;
 }
 

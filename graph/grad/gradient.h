@@ -16,6 +16,7 @@ namespace lemma {
 // means zero, if the outputs do not depend on p, or depend on p only through integers or step
 // functions such as rounding. seeds[k] is the gradient with respect to outputs[k] from which the
 // backward pass starts; an empty seed is zero. The time is linear in the size of the graph.
+// Contributions of several users to the gradient of a 16-bit value are added in f32.
 //
 // Parameters may be any values, not only inputs and weights. A parameter counts as independent of
 // its operands: gradients go from the outputs back to the parameters, and not past them.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -11,6 +12,8 @@
 #include "base/status_macros.h"
 #include "graph/builder.h"
 #include "graph/grad/gradient.h"
+#include "graph/grad/loss_scale.h"
+#include "graph/grad/mixed_precision.h"
 #include "graph/ops/training/training_replacement.h"
 #include "graph/training_state.h"
 
@@ -19,25 +22,36 @@ namespace {
 
 using ValueMap = absl::flat_hash_map<Value, Value>;
 
-// Applies the node to the operands that `map` gives for its own operands, and adds its outputs to
-// `map`.
-absl::Status Rebuild(const NodePtr& node, ValueMap& map) {
-  std::vector<Value> inputs;
-  bool same = true;
-  for (const Value& input : node->inputs()) {
-    inputs.push_back(map.at(input));
-    same = same && inputs.back() == input;
-  }
+// The operands that `map` gives for the node's own operands.
+std::vector<Value> OperandsOf(const Node& node, const ValueMap& map) {
+  std::vector<Value> operands;
+  for (const Value& input : node.inputs()) operands.push_back(map.at(input));
+  return operands;
+}
+
+// Applies the node to operands of its own operands' types, and adds its outputs to `map`.
+void Rebuild(const NodePtr& node, std::vector<Value> operands, ValueMap& map) {
   NodePtr rebuilt = node;
-  if (!same) rebuilt = Node::Apply(&node->op(), std::move(inputs), node->attrs(), node->types());
+  if (operands != node->inputs()) {
+    rebuilt = Node::Apply(&node->op(), std::move(operands), node->attrs(), node->types());
+  }
   for (int i = 0; i < node->num_outputs(); ++i) map[Value(node, i)] = Value(rebuilt, i);
-  return absl::OkStatus();
+}
+
+// Whether the operands have the types of the node's own operands.
+bool FitsTypes(const Node& node, const std::vector<Value>& operands) {
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i].type() != node.inputs()[i].type()) return false;
+  }
+  return true;
 }
 
 class StepBuilder {
  public:
   StepBuilder(const Graph& model, const TrainingOptions& options)
-      : model_(model), options_(options), f_(ApplyOp) {}
+      : model_(model), options_(options), f_(ApplyOp) {
+    if (IsHalfFloat(options.precision)) mixed_.emplace(&f_, options.precision);
+  }
 
   absl::StatusOr<TrainingStep> Build() {
     LEMMA_RETURN_IF_ERROR(BuildForward());
@@ -79,17 +93,26 @@ class StepBuilder {
         map_[Value(node, 0)] = Value(node, 0);
         continue;
       }
-      std::vector<Value> inputs;
-      for (const Value& input : node->inputs()) inputs.push_back(map_.at(input));
+      MixedPrecision::Form form{OperandsOf(*node, map_), false};
+      if (mixed_) form = mixed_->FormOf(*node, form.inputs);
       TrainingContext context{options_.batch_norm_momentum, [this] { return Seed(); }, ++salt};
-      const auto form = ReplacementInTraining(f_, *node, inputs, context);
+      const auto training = ReplacementInTraining(f_, *node, form.inputs, context);
       LEMMA_RETURN_IF_ERROR(f_.status());
-      if (!form) {
-        LEMMA_RETURN_IF_ERROR(Rebuild(node, map_));
+      if (!training && !form.rounds && FitsTypes(*node, form.inputs)) {
+        Rebuild(node, std::move(form.inputs), map_);
         continue;
       }
-      for (int i = 0; i < node->num_outputs(); ++i) map_[Value(node, i)] = form->outputs[i];
-      for (const auto& [input, next] : form->running) {
+      // A batch normalization gives the type of its data.
+      if (mixed_ && training && !training->running.empty()) {
+        form.rounds = map_.at(node->inputs()[0]).dtype() == options_.precision;
+      }
+      std::vector<Value> outputs =
+          training ? training->outputs : f_.Ops(node->op().name, form.inputs, node->attrs());
+      if (mixed_) outputs = mixed_->Results(form, std::move(outputs));
+      LEMMA_RETURN_IF_ERROR(f_.status());
+      for (int i = 0; i < node->num_outputs(); ++i) map_[Value(node, i)] = outputs[i];
+      if (!training) continue;
+      for (const auto& [input, next] : training->running) {
         LEMMA_RETURN_IF_ERROR(AddRunning(node->inputs()[input], next));
       }
     }
@@ -135,7 +158,8 @@ class StepBuilder {
       return absl::InvalidArgumentError(absl::StrCat("the model has no output ", options_.output,
                                                      "; it has ", absl::StrJoin(names, ", ")));
     }
-    const Value scores = map_.at(model_.outputs()[at - names.begin()]);
+    const Value& output = model_.outputs()[at - names.begin()];
+    const Value scores = f_.Cast(map_.at(output), output.dtype());
     LEMMA_ASSIGN_OR_RETURN(const TensorType labels_type, LabelsType(options_.loss, scores.type()));
     const int inputs = static_cast<int>(model_.inputs().size());
     labels_ = Value(Node::Input(inputs, labels_type), 0);
@@ -178,7 +202,9 @@ class StepBuilder {
       if (Trains(*node)) weights.emplace_back(node, 0);
       NoteScalar(*node);
     }
-    const Value seed = f_.Scalar(loss_.dtype(), options_.loss_scale);
+    if (options_.dynamic_loss_scale) AddLossScale();
+    const Value seed = scale_.scale ? f_.Cast(scale_.scale, loss_.dtype())
+                                    : f_.Scalar(loss_.dtype(), options_.loss_scale);
     LEMMA_ASSIGN_OR_RETURN(auto gradients, Gradient({loss_}, {seed}, weights));
     std::vector<Trained> trained;
     for (size_t i = 0; i < weights.size(); ++i) {
@@ -220,10 +246,38 @@ class StepBuilder {
       rounded_[narrow] = f_.Cast(t.weight, stored);
     }
     t.gradient = f_.Cast(t.gradient, t.weight.dtype());
-    if (options_.loss_scale != 1) {
+    if (scale_.scale) {
+      const Value inverse = f_.Div(f_.Scalar(DType::kF32, 1), scale_.scale);
+      t.gradient = f_.Mul(t.gradient, f_.Cast(inverse, t.gradient.dtype()));
+    } else if (options_.loss_scale != 1) {
       t.gradient = f_.Mul(t.gradient, 1 / options_.loss_scale);
     }
     return f_.status();
+  }
+
+  void AddLossScale() {
+    const auto zero = Tensor::FromInts({DType::kI64, {}}, {0});
+    if (!zero.ok()) return f_.Fail(zero.status());
+    scale_.scale = NewState("loss_scale", Tensor::ScalarF32(LossScale::kInitial));
+    scale_.good = NewState("good_steps", *zero);
+  }
+
+  // With a dynamic loss scale: returns whether all gradients are finite; otherwise empty. `last` is
+  // the result of Accumulate. Where a gradient is not finite, running statistics stay as they are.
+  Value UpdateLossScale(const std::vector<Trained>& trained, const Value& last) {
+    if (!scale_.scale) return Value();
+    std::vector<Value> gradients;
+    gradients.reserve(trained.size());
+    for (const Trained& t : trained) gradients.push_back(t.gradient);
+    const Value finite = AllFinite(f_, gradients);
+    const LossScale next = NextLossScale(f_, scale_, finite, options_.scale_interval);
+    StateOf("loss_scale").next = last ? f_.Where(last, next.scale, scale_.scale) : next.scale;
+    StateOf("good_steps").next = last ? f_.Where(last, next.good, scale_.good) : next.good;
+    for (const std::string& name : running_) {
+      Variable& statistic = StateOf(name);
+      statistic.next = f_.Where(finite, statistic.next, statistic.now);
+    }
+    return finite;
   }
 
   // g * min(1, clip / (norm + 10^-6)), norm = sqrt(sum over all weights of sum(g²)).
@@ -263,15 +317,17 @@ class StepBuilder {
   absl::Status BuildUpdates() {
     LEMMA_ASSIGN_OR_RETURN(std::vector<Trained> trained, FindTrained());
     const Value last = Accumulate(trained);
+    const Value finite = UpdateLossScale(trained, last);
+    const Value updates = last && finite ? f_.Op("and", {last, finite}) : last ? last : finite;
     Clip(trained);
-    auto next_if_last = [&](const Value& next, const Value& now) {
-      return last ? f_.Where(last, next, now) : next;
+    auto next_if_updated = [&](const Value& next, const Value& now) {
+      return updates ? f_.Where(updates, next, now) : next;
     };
     Value step;
     if (options_.update.counts_steps()) {
       const Value done = NewZeroState("step", {DType::kF32, {}});
       step = f_.Add(done, 1);
-      StateOf("step").next = next_if_last(step, done);
+      StateOf("step").next = next_if_updated(step, done);
     }
     for (const Trained& t : trained) {
       const DType dtype = t.weight.dtype();
@@ -281,10 +337,10 @@ class StepBuilder {
       };
       in.set_state = [&](const std::string& suffix, const Value& next) {
         Variable& variable = StateOf(absl::StrCat(t.name, ".", suffix));
-        variable.next = next_if_last(next, variable.now);
+        variable.next = next_if_updated(next, variable.now);
       };
       const Value next = UpdatedWeight(f_, options_.update, in);
-      StateOf(t.name).next = next_if_last(next, t.weight);
+      StateOf(t.name).next = next_if_updated(next, t.weight);
     }
     return f_.status();
   }
@@ -313,7 +369,7 @@ class StepBuilder {
     }
     for (const NodePtr& node : with_weights.nodes()) {
       if (node->is_op()) {
-        LEMMA_RETURN_IF_ERROR(Rebuild(node, map));
+        Rebuild(node, OperandsOf(*node, map), map);
       } else {
         map.emplace(Value(node, 0), Value(node, 0));
       }
@@ -323,6 +379,7 @@ class StepBuilder {
     for (const Variable& v : state_) builder.Output(NextName(v.name), map.at(v.next));
     LEMMA_ASSIGN_OR_RETURN(step.graph, std::move(builder).Build());
     step.classes = classes_;
+    step.products = mixed_ ? mixed_->products() : 0;
     step.untrained = std::move(untrained_);
     return step;
   }
@@ -343,11 +400,13 @@ class StepBuilder {
   const Graph& model_;
   const TrainingOptions& options_;
   Formula f_;
+  std::optional<MixedPrecision> mixed_;
   ValueMap map_;  // maps the model's values to their values in training
   std::set<std::string> running_;
   std::vector<Variable> state_;
   ValueMap rounded_;  // weights stored in a narrow type, and the state rounded to that type
   Value labels_, rate_, loss_, seed_;
+  LossScale scale_;  // empty unless the scale is dynamic
   int64_t classes_ = 0;
   std::vector<TrainingStep::Untrained> untrained_;
 };

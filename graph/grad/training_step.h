@@ -26,9 +26,16 @@ struct TrainingOptions {
   double clip_norm = 0;
   // The number of steps whose gradients are averaged for one update.
   int64_t accumulate = 1;
+  // kF16 or kBF16: products of f32 operands take and give this type (mixed_precision.h). The
+  // model's outputs, the loss, and the gradients of f32 weights stay in f32.
+  DType precision = DType::kF32;
   // The loss is multiplied by this before differentiation, and gradients are divided by it before
   // use, so that small gradients do not become 0 in f16. The output `loss` is not scaled.
   double loss_scale = 1;
+  // If true, the scale is a state variable instead (loss_scale.h), and an update with a gradient
+  // that is infinite or NaN is skipped. The scale doubles after `scale_interval` updates.
+  bool dynamic_loss_scale = false;
+  int64_t scale_interval = 2000;
 };
 
 struct TrainingStep {
@@ -39,6 +46,7 @@ struct TrainingStep {
   std::map<std::string, Tensor> state;
   // The number of classes for softmax cross entropy; otherwise 0.
   int64_t classes = 0;
+  int64_t products = 0;  // operators of the model that compute in TrainingOptions::precision
   // Float weights of the model that are not trained, with the reason: scalars; and weights that the
   // loss does not depend on, unless they are frozen or running statistics.
   struct Untrained {
@@ -54,7 +62,9 @@ struct TrainingStep {
 //   * the running statistics of batch normalizations;
 //   * `seed`, if there are dropouts;
 //   * the update's own variables (NAME.m, NAME.v, step);
-//   * with accumulate > 1, NAME.grad (the gradients added up so far) and `micro` (their number).
+//   * with accumulate > 1, NAME.grad (the gradients added up so far) and `micro` (their number);
+//   * with dynamic_loss_scale, `loss_scale` and `good_steps` (LossScale). If a gradient is infinite
+//     or NaN, all other variables except `seed`, NAME.grad and `micro` keep their bits.
 // The outputs are `loss`, then X.next for each state variable X, in the order of the inputs.
 //
 // InvalidArgument, with the reason, if the model lacks an output or weight that the options name,

@@ -222,6 +222,11 @@ Value Formula::Concat(std::vector<Value> parts, int64_t axis) {
 
 Value Formula::Cast(const Value& x, DType to) {
   if (!x || x.dtype() == to) return x;
+  // f32 and f64 hold every number of a 16-bit type.
+  if (x.node().IsOp("cast") && IsFloat(x.dtype()) && !IsHalfFloat(x.dtype()) && IsHalfFloat(to) &&
+      x.node().inputs()[0].dtype() == to) {
+    return x.node().inputs()[0];
+  }
   return Op("cast", {x}, {{"dtype", std::string(Name(to))}});
 }
 

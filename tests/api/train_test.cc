@@ -127,6 +127,12 @@ TEST(TrainingStepTest, ErrorsNameOptions) {
   options.details.update.nesterov = true;
   EXPECT_EQ(error(), "option nesterov: needs option momentum");
   options = {};
+  options.precision = "f64";
+  EXPECT_EQ(error(), "option precision: 'f64' is none of f32, bf16, f16");
+  options = {};
+  options.loss_scale = "much";
+  EXPECT_EQ(error(), "option loss_scale: 'much' is neither dynamic nor a finite positive number");
+  options = {};
   options.details.frozen = {"none"};
   EXPECT_TRUE(absl::StrContains(error(), "none")) << error();
 }

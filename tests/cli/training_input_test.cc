@@ -78,10 +78,11 @@ TEST_F(TrainingInputTest, MadeUpLabelsAreClasses) {
 TEST_F(TrainingInputTest, RatesOfWhichNothingCanComeAreRefused) {
   const std::string out = folder_ + "/s.lemma";
   for (const std::string flag :
-       {"--beta1=1", "--beta1=-0.1", "--beta2=1", "--beta2=nan", "--lr=-1", "--lr=nan", "--lr=inf",
-        "--momentum=-1", "--momentum=inf", "--weight-decay=-1", "--weight-decay=nan",
-        "--epsilon=-1", "--clip-norm=nan", "--clip-norm=inf", "--loss-scale=0", "--loss-scale=inf",
-        "--batch-norm-momentum=2"}) {
+       {"--beta1=1",       "--beta1=-0.1",      "--beta2=1",          "--beta2=nan",
+        "--lr=-1",         "--lr=nan",          "--lr=inf",           "--momentum=-1",
+        "--momentum=inf",  "--weight-decay=-1", "--weight-decay=nan", "--epsilon=-1",
+        "--clip-norm=nan", "--clip-norm=inf",   "--loss-scale=0",     "--loss-scale=inf",
+        "--loss-scale=-1", "--loss-scale=nan",  "--scale-interval=0", "--batch-norm-momentum=2"}) {
     ExpectOneLine(RunLemma({"train", model_, "-o", out, flag}), {flag.substr(0, flag.find('='))});
   }
   const std::string step = Step();

@@ -18,12 +18,16 @@ from torchvision import models
 from torchvision.models.vision_transformer import EncoderBlock
 
 import bert_encoder
+import check_mixed
 import check_zoo
 import export_models
 import tensor_files
 import training_zoo
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+SCALE = 128.0  # of the loss, in f16
+# What a loss may be off by beside PyTorch's error. In 16 bits, the scores that it reads are rounded.
+LOSS_ROUNDING = {"f32": 1e-6, "bf16": 2.0**-8, "f16": 2.0**-11}
 RATE = 1000.0  # so large that the step is nearly all gradient, and little is lost in the difference
 
 
@@ -73,19 +77,21 @@ def without_dropout(module):
     return module
 
 
-def gradients(module, batch, labels, dtype):
-    """Loss and the gradient of each parameter, computed in `dtype`."""
+def gradients(module, batch, labels, dtype, precision="f32"):
+    """Loss and the gradient of each parameter, computed in `dtype`, products in `precision`."""
     module = copy.deepcopy(module).to(dtype).train()
     if batch.is_floating_point():
         batch = batch.to(dtype)
-    output = module(batch)
+    with check_mixed.products_in(precision):
+        output = module(batch)
     if labels.is_floating_point():
         loss = F.mse_loss(output, labels.to(dtype))
     else:
         loss = F.cross_entropy(output, labels)
-    loss.backward()
+    scale = SCALE if precision == "f16" else 1.0
+    (loss * scale).backward()
     return loss.item(), {
-        name: p.grad.double().numpy() for name, p in module.named_parameters()
+        name: p.grad.double().numpy() / scale for name, p in module.named_parameters()
         if p.grad is not None
     }
 
@@ -109,15 +115,19 @@ def call(command):
     return result.stdout
 
 
-def take_step(lemma, backend, form, folder, module, batch, labels):
+def take_step(lemma, args, folder, module, batch, labels):
     """Loss and gradients as Lemma's step, a file of that form, has them."""
     model, out = folder / "model.onnx", folder / "out"
     export(module, batch, model)
     loss = "mse" if labels.is_floating_point() else "cross-entropy"
-    for suffix in {"onnx", form}:
-        call([lemma, "train", model, f"--loss={loss}", "--update=sgd", "-o", folder / f"step.{suffix}"])
-    step = folder / f"step.{form}"
-    state = tensor_files.read(folder / f"step.{form}.safetensors")
+    precision = [f"--precision={args.precision}"]
+    if args.precision == "f16":
+        precision.append(f"--loss-scale={SCALE}")
+    for suffix in {"onnx", args.form}:
+        call([lemma, "train", model, f"--loss={loss}", "--update=sgd", *precision,
+              "-o", folder / f"step.{suffix}"])
+    step = folder / f"step.{args.form}"
+    state = tensor_files.read(folder / f"step.{args.form}.safetensors")
     graph = onnx.load(str(folder / "step.onnx")).graph  # names and order of inputs and outputs
     given = {"input": batch.numpy(), "labels": labels.numpy(),
              "lr": numpy.array(RATE, numpy.float32), **state}
@@ -129,7 +139,7 @@ def take_step(lemma, backend, form, folder, module, batch, labels):
         files[-1].write_bytes(tensor.SerializeToString())
     out.mkdir()
     call([lemma, "run", step, "--inputs", ",".join(map(str, files)), "--outputs", out,
-          "--backend", backend, "--runs", 1])
+          "--backend", args.backend, "--runs", 1])
     results = {}
     for i, port in enumerate(graph.output):
         tensor = onnx.TensorProto.FromString((out / f"output_{i}.pb").read_bytes())
@@ -160,18 +170,20 @@ def compare(name, lemma, args, folder):
     with torch.no_grad():
         export_models.randomize(module)
     want_loss, want = gradients(module, batch, labels, torch.float64)
-    torch_loss, in_f32 = gradients(module, batch, labels, torch.float32)
-    loss, found = take_step(lemma, args.backend, args.form, folder, module, batch, labels)
+    torch_loss, in_f32 = gradients(module, batch, labels, torch.float32, args.precision)
+    loss, found = take_step(lemma, args, folder, module, batch, labels)
     if set(found) != set(want):
         raise RuntimeError(f"other parameters: {sorted(set(found) ^ set(want))[:3]}")
     worst, at = largest_error(found, want)
     theirs, _ = largest_error(in_f32, want)
-    text = (f"{len(want)} gradients, worst off by {worst:.1e} ({at}), PyTorch's own f32 by "
+    text = (f"{len(want)} gradients, worst off by {worst:.1e} ({at}), PyTorch's own {args.precision} by "
             f"{theirs:.1e}; loss {loss:.6f}, PyTorch {want_loss:.6f}")
-    allowed = 10 * theirs + 1e-6
+    factor = 10 if args.precision == "f32" else 2
+    allowed = factor * theirs + 1e-6
     if not worst <= allowed:
         raise RuntimeError(text)
-    if not abs(loss - want_loss) <= 10 * abs(torch_loss - want_loss) + 1e-6 * abs(want_loss):
+    rounding = LOSS_ROUNDING[args.precision] * abs(want_loss)
+    if not abs(loss - want_loss) <= 10 * abs(torch_loss - want_loss) + rounding:
         raise RuntimeError(text)
     return text
 
@@ -274,15 +286,17 @@ def compare_curve(name, lemma, backend, steps, folder):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--curve", type=int, default=0, metavar="STEPS")
+    parser.add_argument("--mixed", type=int, default=0, metavar="STEPS")
     parser.add_argument("--lemma")
     parser.add_argument("--zoo", action="store_true")
     parser.add_argument("--write", type=pathlib.Path, metavar="FOLDER")
     parser.add_argument("--backend", default="reference-f64")
     parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--precision", choices=["f32", "bf16", "f16"], default="f32")
     parser.add_argument("--form", choices=["pb", "onnx"], default="pb")
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
-    cases = training_zoo.MODELS if args.zoo else CURVES if args.curve else CASES
+    cases = training_zoo.MODELS if args.zoo else CURVES if args.curve or args.mixed else CASES
     unknown = [name for name in args.names if name not in cases]
     if unknown:
         print(f"check_training: no model {unknown[0]}; there are {' '.join(cases)}",
@@ -298,6 +312,10 @@ def main():
     torch._C._set_mkldnn_enabled(False)  # pylint: disable=protected-access
     if args.zoo:
         return check_zoo.main(lemma, args.names or list(cases), args.write)
+    if args.mixed:
+        backend = "cpu" if args.backend == "reference-f64" else args.backend
+        return check_mixed.main(lemma, cases, args.names or list(cases), args.mixed, backend, call,
+                                export)
     passed = failed = 0
     for name in args.names or cases:
         with tempfile.TemporaryDirectory() as folder:

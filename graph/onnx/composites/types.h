@@ -29,11 +29,82 @@ inline std::vector<DType> OnnxNumbers() {
           DType::kI32, DType::kI64, DType::kU32, DType::kU64};
 }
 
-// A hook that runs `hook` if input 0 has one of `types`; otherwise it returns Unimplemented.
+// Exports a node as if its 16-bit floats were f32: operands are cast to f32, and results back. So
+// each result is computed in f32 and rounded once, as 16-bit floats are by definition.
+class InF32 : public OnnxExport {
+ public:
+  explicit InF32(OnnxExport* to) : to_(*to), results_(to->node().num_outputs()) {
+    const Node& narrow = to_.node();
+    std::vector<Value> operands;
+    for (const Value& x : narrow.inputs()) {
+      const auto number = static_cast<int>(operands.size());
+      operands.push_back(IsHalfFloat(x.dtype()) ? Value(Node::Input(number, Wide(x.type())), 0)
+                                                : x);
+    }
+    std::vector<TensorType> types;
+    for (const TensorType& type : narrow.types()) types.push_back(Wide(type));
+    node_ = Node::Apply(&narrow.op(), std::move(operands), narrow.attrs(), std::move(types));
+  }
+  // Casts the results that were named. Call it last.
+  void CastResults() {
+    for (size_t i = 0; i < results_.size(); ++i) {
+      if (results_[i].empty()) continue;
+      const auto output = static_cast<int>(i);
+      to_.Emit("Cast", {results_[i]}, {to_.Output(output)},
+               {{"to", ToOnnxNumber(to_.node().type(output).dtype)}});
+    }
+  }
+
+  const Node& node() const override { return *node_; }
+  std::string Input(int i) override {
+    const std::string name = to_.Input(i);
+    if (name.empty() || !IsHalfFloat(to_.node().inputs()[i].dtype())) return name;
+    std::string wide = to_.Temporary();
+    to_.Emit("Cast", {name}, {wide}, {{"to", ToOnnxNumber(DType::kF32)}});
+    return wide;
+  }
+  std::string Output(int i) override {
+    if (!IsHalfFloat(to_.node().type(i).dtype)) return to_.Output(i);
+    if (results_[i].empty()) results_[i] = to_.Temporary();
+    return results_[i];
+  }
+  std::string Temporary() override { return to_.Temporary(); }
+  std::string Constant(Tensor tensor) override { return to_.Constant(std::move(tensor)); }
+  void Emit(absl::string_view op_type, std::vector<std::string> inputs,
+            std::vector<std::string> outputs,
+            std::vector<std::pair<std::string, OnnxAttr>> attrs) override {
+    to_.Emit(op_type, std::move(inputs), std::move(outputs), std::move(attrs));
+  }
+
+ private:
+  static TensorType Wide(TensorType type) {
+    if (IsHalfFloat(type.dtype)) type.dtype = DType::kF32;
+    return type;
+  }
+
+  OnnxExport& to_;
+  NodePtr node_;
+  std::vector<std::string> results_;  // names of results in f32; "" if there is none yet
+};
+
+// A hook that runs `hook` in f32, with casts.
+inline ExportHook ExportInF32(ExportHook hook) {
+  return [hook = std::move(hook)](OnnxExport& out) -> absl::Status {
+    InF32 in_f32(&out);
+    if (absl::Status s = hook(in_f32); !s.ok()) return s;
+    in_f32.CastResults();
+    return absl::OkStatus();
+  };
+}
+
+// A hook that runs `hook` if input 0 has one of `types`, or in f32 if input 0 is bf16 and f32 is
+// one of `types`; otherwise it returns Unimplemented.
 inline ExportHook ExportFor(std::vector<DType> types, ExportHook hook) {
   return [types = std::move(types), hook = std::move(hook)](OnnxExport& out) -> absl::Status {
-    DType dtype = out.node().inputs()[0].dtype();
-    if (std::count(types.begin(), types.end(), dtype) > 0) return hook(out);
+    auto takes = [&](DType dtype) { return std::count(types.begin(), types.end(), dtype) > 0; };
+    const DType dtype = out.node().inputs()[0].dtype();
+    if (takes(dtype)) return hook(out);
+    if (dtype == DType::kBF16 && takes(DType::kF32)) return ExportInF32(hook)(out);
     return absl::UnimplementedError(
         absl::StrCat("ONNX's ", out.node().op().name, " does not take ", Name(dtype)));
   };

@@ -62,35 +62,6 @@ std::vector<std::string> Examples(Accepts accepts, bool binary) {
   return examples;
 }
 
-// Writes a node whose input 0 and output 0 are f32, whatever the exported node's are.
-class InF32 : public OnnxExport {
- public:
-  explicit InF32(OnnxExport* to) : to_(*to), result_(to->Temporary()) {}
-  void CastResult() {
-    to_.Emit("Cast", {result_}, {to_.Output(0)}, {{"to", ToOnnxNumber(node().type(0).dtype)}});
-  }
-
-  const Node& node() const override { return to_.node(); }
-  std::string Input(int i) override {
-    if (i != 0) return to_.Input(i);
-    std::string wide = to_.Temporary();
-    to_.Emit("Cast", {to_.Input(0)}, {wide}, {{"to", ToOnnxNumber(DType::kF32)}});
-    return wide;
-  }
-  std::string Output(int i) override { return i == 0 ? result_ : to_.Output(i); }
-  std::string Temporary() override { return to_.Temporary(); }
-  std::string Constant(Tensor tensor) override { return to_.Constant(std::move(tensor)); }
-  void Emit(absl::string_view op_type, std::vector<std::string> inputs,
-            std::vector<std::string> outputs,
-            std::vector<std::pair<std::string, OnnxAttr>> attrs) override {
-    to_.Emit(op_type, std::move(inputs), std::move(outputs), std::move(attrs));
-  }
-
- private:
-  OnnxExport& to_;
-  const std::string result_;
-};
-
 OpDef Elementwise(std::string name, std::string equation, std::string onnx_type) {
   OpDef op;
   op.group = "element-wise";
@@ -144,17 +115,16 @@ ExportHook ForFloats(const std::string& onnx_type, ExportHook export_node) {
       "Atanh",     "Round"};
   const bool only_f32 = onnx_type == "Celu";
   if (!only_f32 && without_bf16->count(onnx_type) == 0) return export_node;
-  return [only_f32, export_node = std::move(export_node)](OnnxExport& out) -> absl::Status {
+  ExportHook in_f32 = ExportInF32(export_node);
+  return [only_f32, export_node = std::move(export_node),
+          in_f32 = std::move(in_f32)](OnnxExport& out) -> absl::Status {
     const DType dtype = out.node().inputs()[0].dtype();
     if (only_f32 && dtype == DType::kF64) {
       return absl::UnimplementedError(
           absl::StrCat("ONNX's ", out.node().op().name, " does not take ", Name(dtype)));
     }
     if (dtype != DType::kBF16 && !(only_f32 && dtype == DType::kF16)) return export_node(out);
-    InF32 in_f32(&out);
-    LEMMA_RETURN_IF_ERROR(export_node(in_f32));
-    in_f32.CastResult();
-    return absl::OkStatus();
+    return in_f32(out);
   };
 }
 

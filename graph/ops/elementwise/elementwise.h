@@ -58,9 +58,9 @@ AttrSpec Real(std::string name, std::optional<double> default_value, std::string
 // `onnx_type`. `attrs` has the names of all attributes, as for ImportAs.
 void NameInOnnx(OpDef& op, std::string onnx_type, AttrNames attrs);
 
-// `export_node` must emit the ONNX operator `onnx_type`. Returns a hook that does the same, with a
-// cast of input 0 to f32 and of output 0 back, if `onnx_type` does not take the node's element type
-// (bf16 for some operators; bf16 and f16 for Celu). The hook gives Unimplemented for a Celu of f64.
+// `export_node` must emit the ONNX operator `onnx_type`. Returns a hook that does the same, in f32
+// if `onnx_type` does not take the node's element type (bf16 for some operators; bf16 and f16 for
+// Celu). The hook gives Unimplemented for a Celu of f64.
 ExportHook ForFloats(const std::string& onnx_type, ExportHook export_node);
 
 // Imports a variadic ONNX operator as a chain of applications of the binary operator `our_op`.

@@ -262,12 +262,14 @@ OpDef Make_reshape() {
   op.onnx_export = [](OnnxExport& out) {
     std::vector<int64_t> shape = out.node().Ints("shape");
     std::vector<std::pair<std::string, OnnxAttr>> attrs;
-    // A computed size that may be 0 or less at some sizes of the inputs follows from the others.
-    auto is_open = [](int64_t size) { return IsSymbolic(size) && !IsAtLeast(size, 1); };
-    if (std::count_if(shape.begin(), shape.end(), is_open) == 1) {
-      const auto open = std::find_if(shape.begin(), shape.end(), is_open);
-      *open = 1;
-      *open = MayBeEmpty(shape) ? out.node().Ints("shape")[open - shape.begin()] : -1;
+    // A computed size that may be less than 1 at some sizes of the inputs follows from the others.
+    const auto may_be_less = [](int64_t size) { return !IsAtLeast(size, 1); };
+    const auto first = std::find_if(shape.begin(), shape.end(), may_be_less);
+    const bool is_only = std::count_if(shape.begin(), shape.end(), may_be_less) == 1;
+    if (is_only && IsSymbolic(*first)) {
+      *first = -1;
+      out.Emit("Reshape", {out.Input(0), out.Constant(Tensor::Ints(shape))}, {out.Output(0)});
+      return absl::OkStatus();
     }
     // A size of 0 would mean the input's size.
     if (MayBeEmpty(shape)) attrs = {{"allowzero", int64_t{1}}};

@@ -66,6 +66,32 @@ TEST(OptimizeQuantizeTest, WritesBothModelsAndTheCertificate) {
   EXPECT_EQ(RunLemma({"run", folder + "/q.onnx", "--runs=1"}).exit_status, 0);
 }
 
+TEST(OptimizeQuantizeTest, Tf32RoundsTheOperandsOfProducts) {
+  const std::string folder = NewFolder(), model = Model();
+  std::vector<std::string> command = Command(model, folder + "/q.onnx", {"--max-error=0.01"});
+  std::replace(command.begin(), command.end(), std::string("--numerics=quantize"),
+               std::string("--numerics=tf32"));
+  const LemmaResult result = RunLemma(command);
+  ASSERT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_THAT(FilesIn(folder), ElementsAre("q.f32.onnx", "q.f32.onnx.cert", "q.onnx"));
+  EXPECT_THAT(result.out, Not(HasSubstr("kept the model in f32")));
+  EXPECT_EQ(
+      RunLemma({"check", model, folder + "/q.f32.onnx", folder + "/q.f32.onnx.cert"}).exit_status,
+      0);
+  EXPECT_THAT(RunLemma({"show", folder + "/q.f32.onnx"}).out, Not(HasSubstr("round_tf32")));
+  EXPECT_THAT(RunLemma({"show", folder + "/q.onnx"}).out, HasSubstr("round_tf32(x)"));
+  const LemmaResult kernels =
+      RunLemma({"check", folder + "/q.onnx", "--kernels", "--precision=stored"});
+  EXPECT_EQ(kernels.exit_status, 0) << kernels.out << kernels.err;
+  // Half a unit of TF32 is 2^-12 of a number; no budget below what a rounding costs is kept to.
+  command[3] = folder + "/r.onnx";
+  command.back() = "--max-error=0";
+  const LemmaResult kept = RunLemma(command);
+  ASSERT_EQ(kept.exit_status, 0) << kept.err;
+  EXPECT_THAT(kept.out, HasSubstr("kept the model in f32: no operator keeps to the budget\n"));
+  EXPECT_EQ(ReadAll(folder + "/r.onnx"), ReadAll(folder + "/r.f32.onnx"));
+}
+
 TEST(OptimizeQuantizeTest, WithoutBudgetTheFloatsAreKept) {
   const std::string folder = NewFolder();
   const LemmaResult result = RunLemma(Command(Model(), folder + "/q.onnx", {"--max-error=0"}));

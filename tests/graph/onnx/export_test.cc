@@ -123,6 +123,26 @@ TEST(ExportTest, WritesMishOfBf16InF32) {
               ElementsAre("Cast", "Softplus", "Tanh", "Mul", "Cast"));
 }
 
+// ONNX's Conv, MaxPool and Einsum take no bf16 before operator set 22.
+TEST(ExportTest, WritesProductsAndPoolsOfBf16InF32) {
+  const std::string conv =
+      "graph g(x: bf16[1,2,5,5], w: bf16[3,2,3,3], v: bf16[3]) {\n"
+      "y = conv2d(x, w, v)\n return y }";
+  EXPECT_THAT(Nodes(Export(Parse(conv))), ElementsAre("Cast", "Cast", "Cast", "Conv", "Cast"));
+  const auto again = ImportOnnxBytes(*ExportOnnx(Parse(conv), {}));
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->graph.outputs()[0].dtype(), DType::kBF16);
+  EXPECT_THAT(Nodes(Export(Parse("graph g(x: bf16[1,2,5,5]) {\n"
+                                 "y = max_pool2d(x) {kernel = [2,2]}\n return y }"))),
+              ElementsAre("Cast", "MaxPool", "Cast"));
+  EXPECT_THAT(Nodes(Export(Parse("graph g(x: bf16[2,3], w: bf16[3,4]) {\n"
+                                 "y = einsum(x, w) {equation = \"ij,jk->ki\"}\n return y }"))),
+              ElementsAre("Cast", "Cast", "Einsum", "Cast"));
+  EXPECT_THAT(Nodes(Export(Parse("graph g(x: bf16[2,3], w: bf16[3,4]) {\n"
+                                 "y = matmul(x, w)\n return y }"))),
+              ElementsAre("MatMul"));
+}
+
 TEST(ExportTest, RefusesBf16WhereOnnxHasNone) {
   const auto why = [](const char* text) {
     return std::string(ExportOnnx(Parse(text)).status().message());

@@ -1,0 +1,35 @@
+// How the definition of an operator lets it use 16-bit floats in mixed precision.
+#ifndef LEMMA_GRAPH_GRAD_PRECISION_ROLE_H_
+#define LEMMA_GRAPH_GRAD_PRECISION_ROLE_H_
+
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace lemma {
+
+struct PrecisionRole {
+  enum class Kind {
+    // All operands are floats, and the only output is a sum of products of elements of different
+    // operands, possibly plus elements of further operands: matrix products and convolutions.
+    kProduct,
+    // Moves, selects and compares elements, or computes with them by cheap functions
+    // (scalar_fn::kCheap). There is no sum or product over an axis.
+    kFollows,
+    kWide,  // all others, such as softmax, sums, exp, and operators without a definition
+  };
+  Kind kind = Kind::kWide;
+  // By operand, only for kFollows: whether elements of the output that differ in an index read the
+  // same element, so that the operand's gradient is a sum.
+  std::vector<bool> repeats;
+};
+
+// The role of `node`, which must be an operator.
+PrecisionRole PrecisionRoleOf(const Node& node);
+
+// Whether the operator only converts its operand from one float type to another.
+bool IsConversion(const Node& node);
+
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_GRAD_PRECISION_ROLE_H_
