@@ -28,6 +28,7 @@ namespace lemma::cli {
 namespace {
 
 struct CheckFlags {
+  std::map<std::string, int64_t> dims;
   std::string plan, rules, proofs;
   bool prove = false, json = false, kernels = false;
   std::string precision = "f32";
@@ -176,7 +177,7 @@ absl::StatusOr<int> CheckPlan(const CheckFlags& flags, const std::string& path) 
     return absl::InvalidArgumentError(
         absl::StrCat("--plan=", backend, ": there are plans of cpu and of cuda"));
   }
-  auto model = api::LoadModel(path);
+  auto model = api::LoadModel(path, flags.dims);
   if (!model.ok()) return model.status();
   auto check =
       api::CheckPlan(model->graph, {backend, SeedOf(flags), static_cast<int>(flags.threads)});
@@ -243,7 +244,7 @@ absl::StatusOr<int> CheckKernels(const CheckFlags& flags, const std::string& pat
   if (flags.architecture != 80 && flags.architecture != 90) {
     return absl::InvalidArgumentError("--architecture: must be 80 or 90");
   }
-  auto model = api::LoadModel(path);
+  auto model = api::LoadModel(path, flags.dims);
   if (!model.ok()) return model.status();
   auto check =
       api::CheckKernels(model->graph, {"cuda", SeedOf(flags), static_cast<int>(flags.threads),
@@ -319,6 +320,9 @@ absl::StatusOr<int> Check(const CheckFlags& flags, const Positional& files) {
   if (flags.precision != "f32") {
     return absl::InvalidArgumentError("--precision: belongs to --kernels");
   }
+  if (!flags.dims.empty() && flags.plan.empty()) {
+    return absl::InvalidArgumentError("--dim: belongs to --plan and --kernels");
+  }
   if (flags.compile || flags.architecture != 90) {
     return absl::InvalidArgumentError(
         absl::StrCat(flags.compile ? "--compile" : "--architecture", ": belongs to --kernels"));
@@ -363,6 +367,8 @@ absl::StatusOr<int> RunCheck(Arguments arguments) {
             "with --kernels: the compute capability to generate for, 80 or 90 (sm_90a)");
   flags.Bool("compile", &check.compile,
              "with --kernels: NVRTC compiles every kernel too, for this architecture");
+  flags.Sizes("dim", &check.dims,
+              "with --plan or --kernels: size of a symbolic dimension of an ONNX model");
   flags.String("rules", &check.rules, "FILE",
                "rules whose records are believed, instead of the built-in ones");
   flags.Bool("prove", &check.prove, "believe no record: prove the certificate's rules anew");

@@ -99,12 +99,21 @@ class PlaceChecker {
 // An element of a value, by its number in row-major order. Views and concatenations are traced back
 // to the value that a kernel or an input gives.
 struct Element {
-  int32_t value = -1;
-  int64_t index = -1;
+  static constexpr int kIndexBits = 40;
+  int64_t key = -1;  // the number of the value, and that of the element
 
-  bool operator==(const Element& other) const {
-    return value == other.value && index == other.index;
+  static Element Of(int32_t value, int64_t index) {
+    return {(int64_t{value} << kIndexBits) | index};
   }
+  bool operator==(const Element& other) const { return key == other.key; }
+};
+
+// The elements of a value: those of value `id` in order or, if they were moved, a list.
+struct Elements {
+  int32_t id = -1;
+  std::vector<Element> moved;
+
+  Element operator[](int64_t e) const { return moved.empty() ? Element::Of(id, e) : moved[e]; }
 };
 
 // Calls visit(number in row-major order, place) for each element.
@@ -130,8 +139,9 @@ class MovementChecker {
   MovementChecker(const Graph& graph, const CpuPlan& plan) : graph_(graph), plan_(plan) {}
 
   absl::Status Run() {
+    ChooseUnits();
     for (const PlanBuffer& buffer : plan_.buffers) {
-      memory_.emplace_back(static_cast<size_t>(buffer.bytes));
+      memory_.emplace_back(static_cast<size_t>(buffer.bytes / units_[memory_.size()] + 1));
       if (buffer.kind != PlanBuffer::Kind::kInput) continue;
       const Value& v = graph_.inputs()[buffer.index];
       Write(ElementsOf(v), v.type(),
@@ -157,9 +167,37 @@ class MovementChecker {
     return ids_.try_emplace(v, static_cast<int32_t>(ids_.size())).first->second;
   }
 
-  const std::vector<Element>& ElementsOf(const Value& v) {
+  // A buffer's memory is followed in units of its smallest element.
+  void ChooseUnits() {
+    constexpr int64_t kLargest = 16;  // bytes
+    units_.assign(plan_.buffers.size(), kLargest);
+    auto use = [&](int buffer, const TensorType& type) {
+      units_[buffer] = std::min<int64_t>(units_[buffer], SizeOf(type.dtype));
+    };
+    for (size_t b = 0; b < plan_.buffers.size(); ++b) {
+      const PlanBuffer& buffer = plan_.buffers[b];
+      if (buffer.kind == PlanBuffer::Kind::kInput) {
+        use(static_cast<int>(b), graph_.inputs()[buffer.index].type());
+      } else if (buffer.kind == PlanBuffer::Kind::kOutput) {
+        use(static_cast<int>(b), graph_.outputs()[buffer.index].type());
+      }
+    }
+    for (const CpuStep& step : plan_.steps) {
+      for (const CpuStep::Condition& condition : step.conditions) {
+        use(condition.at.buffer, condition.value.type());
+      }
+      for (size_t i = 0; i < step.inputs.size(); ++i) {
+        if (step.inputs[i].buffer >= 0) use(step.inputs[i].buffer, step.spec->inputs[i].type);
+      }
+      for (size_t k = 0; k < step.outputs.size(); ++k) {
+        if (step.outputs[k].buffer >= 0) use(step.outputs[k].buffer, step.spec->outputs[k].type);
+      }
+    }
+  }
+
+  const Elements& ElementsOf(const Value& v) {
     if (auto known = elements_.find(v); known != elements_.end()) return *known->second;
-    auto result = std::make_unique<std::vector<Element>>(NumElements(v.shape()));
+    auto result = std::make_unique<Elements>();
     const Node& node = v.node();
     const bool moves = node.is_op() && !node.inputs().empty();
     if (moves && traits_.Of(node).reshapes) {
@@ -169,34 +207,34 @@ class MovementChecker {
     } else if (moves && !traits_.Of(node).views.empty()) {
       const AffineView& view = traits_.Of(node).views[v.output()];
       const Value& in = node.inputs()[view.input];
-      const std::vector<Element>& from = ElementsOf(in);
+      const Elements& from = ElementsOf(in);
       const Strides row = RowMajorStrides(in.shape());
+      result->moved.resize(NumElements(v.shape()));
       ForEachElement(v.shape(), view.StridesOver(row), view.OffsetOver(row),
-                     [&](int64_t e, int64_t place) { (*result)[e] = from[place]; });
+                     [&](int64_t e, int64_t place) { result->moved[e] = from[place]; });
     } else {
-      for (size_t e = 0; e < result->size(); ++e) {
-        (*result)[e] = {IdOf(v), static_cast<int64_t>(e)};
-      }
+      result->id = IdOf(v);
     }
     return *(elements_[v] = std::move(result));
   }
 
-  void Concatenate(const Value& v, std::vector<Element>* result) {
+  void Concatenate(const Value& v, Elements* result) {
+    result->moved.resize(NumElements(v.shape()));
     const Node& node = v.node();
     const auto dim = static_cast<size_t>(*traits_.Of(node).concat_dim);
     const Strides row = RowMajorStrides(v.shape());
     int64_t offset = 0;
     for (const Value& part : node.inputs()) {
-      const std::vector<Element>& from = ElementsOf(part);
+      const Elements& from = ElementsOf(part);
       ForEachElement(part.shape(), row, offset,
-                     [&](int64_t e, int64_t place) { (*result)[place] = from[e]; });
+                     [&](int64_t e, int64_t place) { result->moved[place] = from[e]; });
       offset += part.shape()[dim] * row[dim];
     }
   }
 
-  // The first byte of an element identifies it.
-  bool Holds(const Location& at, const TensorType& type, const std::vector<Element>& elements) {
-    const int64_t size = SizeOf(type.dtype);
+  // The first unit of an element identifies it.
+  bool Holds(const Location& at, const TensorType& type, const Elements& elements) {
+    const int64_t size = static_cast<int64_t>(SizeOf(type.dtype)) / units_[at.buffer];
     const std::vector<Element>& memory = memory_[at.buffer];
     bool all = true;
     ForEachElement(type.shape, at.strides, at.offset, [&](int64_t e, int64_t place) {
@@ -205,8 +243,8 @@ class MovementChecker {
     return all;
   }
 
-  void Write(const std::vector<Element>& elements, const TensorType& type, const Location& at) {
-    const int64_t size = SizeOf(type.dtype);
+  void Write(const Elements& elements, const TensorType& type, const Location& at) {
+    const int64_t size = static_cast<int64_t>(SizeOf(type.dtype)) / units_[at.buffer];
     std::vector<Element>& memory = memory_[at.buffer];
     ForEachElement(type.shape, at.strides, at.offset, [&](int64_t e, int64_t place) {
       std::fill_n(memory.begin() + place * size, size, Element());
@@ -277,8 +315,9 @@ class MovementChecker {
   const CpuPlan& plan_;
   NodeTraitsCache traits_;
   absl::flat_hash_map<Value, int32_t> ids_;
-  absl::flat_hash_map<Value, std::unique_ptr<std::vector<Element>>> elements_;
-  std::vector<std::vector<Element>> memory_;  // by buffer, by byte
+  absl::flat_hash_map<Value, std::unique_ptr<Elements>> elements_;
+  std::vector<int64_t> units_;                // by buffer, in bytes
+  std::vector<std::vector<Element>> memory_;  // by buffer, by unit
   size_t step_ = 0;
 };
 

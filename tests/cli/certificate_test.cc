@@ -60,6 +60,13 @@ TEST(CertificateCommandTest, IsWrittenAndChecks) {
   }
 }
 
+TEST(PlanCheckTest, OfASizeOfASymbolicDimension) {
+  onnx::ModelProto model = OnnxModel("g (float[n,3] x) => (float[n,3] y) { y = Relu(x) }");
+  const std::string input = WriteTemp("m.onnx", model.SerializeAsString());
+  EXPECT_EQ(RunLemma({"check", input, "--plan=cpu", "--dim", "n=7"}).exit_status, 0);
+  ExpectOneLine(RunLemma({"check", input, input, input, "--dim", "n=7"}), {"--dim: belongs to"});
+}
+
 TEST(PlanCheckTest, SaysWhatEachKernelIsKnownToCompute) {
   const std::string input = WriteTemp("in.lemma", kGraph);
   const LemmaResult result = RunLemma({"check", input, "--plan=cpu", "--json"});

@@ -321,6 +321,23 @@ TEST(GivenValues, ParametersAmongTheInputsAreConstants) {
   EXPECT_THAT(imported->bound_dims, ElementsAre(testing::Pair("N", 3)));
 }
 
+TEST(GivenValues, DataDoNotBecomePartOfTheGraph) {
+  // Operators that do without constants: the bounds of Clip, the value of Pad.
+  auto model = OnnxModel(R"(g (float[3] x, float low, float[1] up) => (float[5] z) {
+    high = Neg(up) one = Neg(high) top = ReduceMax<keepdims = 0>(one)
+    y = Clip(x, low, top)
+    z = Pad(y, p, low) })");
+  AddInts(&model, "p", {1, 1});
+  ImportOptions options;
+  options.inputs = {Floats({3}, {-5, 1, 9}), Floats({}, {-2}), Floats({1}, {4})};
+  auto imported = Import(model, options);
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_TRUE(imported->fixed_inputs.empty());
+  auto z = RunModel(model, {Floats({3}, {-5, 1, 9}), Floats({}, {-3}), Floats({1}, {7})}, options);
+  ASSERT_TRUE(z.ok()) << z.status();
+  EXPECT_EQ(z->ToDoubles(), std::vector<double>({-3, -3, 1, 7, -3}));
+}
+
 TEST(NewerOperatorSetTest, ANoteSaysWhichIsTheNewestKnown) {
   for (const auto& [opset, notes] : {std::pair(26, 0), std::pair(99, 1)}) {
     auto imported =

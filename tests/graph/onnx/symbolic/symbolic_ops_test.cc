@@ -267,6 +267,19 @@ INSTANTIATE_TEST_SUITE_P(
                          "float[batch,2,1,3]"}));
 
 // ONNX has no such operator before set 21: its parts round in between.
+// A file that is written has a reshape of the result, whose size is less than 1 where the input is
+// shorter than the window.
+TEST(SymbolicOpsTest, AWindowMayBeLongerThanShortInputs) {
+  onnx::ModelProto model = OnnxModel(R"(g (float[batch,seq] x) => (float[A,B,C,D] y) {
+    u = Unsqueeze(x, one)
+    c = Conv<kernel_shape = [5], strides = [3]>(u, w)
+    y = Unsqueeze(c, two) })");
+  AddInts(&model, "one", {1});
+  AddInts(&model, "two", {2});
+  AddOnes(&model, "w", {4, 1, 5});
+  ExpectOneModelForAllSizes(model, {{{"batch", 1}, {"seq", 5}}, {{"batch", 3}, {"seq", 19}}});
+}
+
 TEST(SymbolicOpsTest, GroupNormalizationIsWrittenAsParts) {
   const std::string model =
       OnnxModel(
