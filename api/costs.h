@@ -80,18 +80,22 @@ std::string TextOf(const Calibration& report);
 // it wants to know, MeasureWanted measures this on the device, and the search runs again.
 class WantedKernels {
  public:
+  explicit WantedKernels(std::string device) : device_(std::move(device)) {}
+  // Copies between device and host are left out.
   void Add(const PlannedKernel& kernel, double ms);  // estimated milliseconds
   size_t size() const { return kernels_.size(); }
-  // The contents of a file: a heading, then the signature of each kernel and the graph that it
+  // The contents of a file: a heading and the device, then the signature of each kernel and the graph that it
   // computes, the longest estimate first.
   std::string Text() const;
 
  private:
+  std::string device_;
   std::vector<std::pair<double, std::string>> kernels_;
 };
 
 struct MeasureWantedOptions {
-  KernelMeasurer* measurer = nullptr;  // of the CUDA back end
+  // Of back ends for CUDA; the one whose device the file names measures.
+  std::vector<KernelMeasurer*> measurers;
   std::string database = optimizer::CostDb::DefaultPath();
   Deadline deadline;  // no kernel is begun after it
   // Called after each measurement; `left`: kernels of the file behind this one.
@@ -103,7 +107,8 @@ struct MeasuredKernels {
   int failed = 0, left = 0;     // failed: cannot run; left: not reached
 };
 // Measures the kernels of a file of WantedKernels, and stores their costs. InvalidArgument,
-// beginning with the path, for any other file; errors of the device.
+// beginning with the path, for any other file; FailedPrecondition for kernels of another device;
+// errors of the device.
 absl::StatusOr<MeasuredKernels> MeasureWanted(const std::string& file,
                                               const MeasureWantedOptions& options);
 

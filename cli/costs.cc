@@ -64,11 +64,14 @@ absl::StatusOr<int> Import(const std::string& db_path, const std::string& path, 
 }
 
 absl::StatusOr<int> MeasureWanted(const std::string& db_path, const std::string& path, bool json) {
-  const std::unique_ptr<KernelMeasurer> measurer = api::MakeMeasurer("cuda", 1);
+  api::BackendOptions by_model;  // the kernels that a search elsewhere plans
+  by_model.tiles = api::kModelTiles;
+  const auto measurer = api::MakeMeasurer("cuda", 1, by_model);
+  const auto generated = api::MakeMeasurer("cuda-generated", 1, by_model);
   InterruptScope interrupt;
   ProgressLine progress(json);
   api::MeasureWantedOptions options;
-  options.measurer = measurer.get();
+  options.measurers = {measurer.get(), generated.get()};
   options.database = db_path;
   options.deadline = Deadline::After(0, &interrupt.flag());
   options.on_kernel = [&](absl::string_view signature, int left) {
@@ -119,6 +122,10 @@ absl::StatusOr<int> RunCosts(Arguments arguments) {
     if (words.size() != (what.empty() ? 0 : has_file ? 2 : 1)) {
       return absl::InvalidArgumentError(
           has_file ? "which FILE? one, please" : absl::StrCat("'", words.back(), "' is too much"));
+    }
+    if (what == "measure" && (replace || !output.empty() || !device.empty())) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          replace ? "--replace" : output.empty() ? "--device" : "-o", ": not with measure"));
     }
     if (what == "measure") return MeasureWanted(path, words[1], json);
     if (what == "import") return Import(path, words[1], replace, json);

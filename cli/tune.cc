@@ -59,6 +59,9 @@ absl::StatusOr<int> RunTune(Arguments arguments) {
   flags.Real("seconds", &seconds, "begin no other size after this time; 0: no limit");
   common.AddModel(&flags);
   return ParseAndRun(&flags, arguments, "MODEL", [&](const auto& path) -> absl::StatusOr<int> {
+    if (!(seconds >= 0)) {
+      return absl::InvalidArgumentError("--seconds: must be a number that is not negative");
+    }
     auto model = common.Load(path);
     if (!model.ok()) return model.status();
     options.precision = PrecisionOf(common.precision);

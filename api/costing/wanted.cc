@@ -4,12 +4,15 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "api/costs.h"
 #include "base/file.h"
 #include "base/status_macros.h"
+#include "graph/barrier.h"
 #include "graph/builder.h"
 #include "graph/text/text.h"
 #include "runtime/plan/compose_nodes.h"
@@ -18,7 +21,8 @@ namespace lemma::api {
 namespace {
 
 constexpr int kRepetitions = 3;
-constexpr char kHeading[] = "# lemma wanted kernels 1", kKernel[] = "# kernel ";
+constexpr char kHeading[] = "# lemma wanted kernels 1", kDevice[] = "# device ",
+               kKernel[] = "# kernel ";
 
 // The nodes as a graph, whose inputs are the values that they read.
 absl::StatusOr<Graph> GraphOf(const std::vector<NodePtr>& nodes, const std::string& name) {
@@ -44,15 +48,22 @@ struct WantedKernel {
   Graph graph;
 };
 
-absl::StatusOr<std::vector<WantedKernel>> ReadWanted(const std::string& file) {
+struct WantedFile {
+  std::string device;
+  std::vector<WantedKernel> kernels;
+};
+
+absl::StatusOr<WantedFile> ReadWanted(const std::string& file) {
   constexpr int64_t kMostBytes = int64_t{256} << 20;
   LEMMA_ASSIGN_OR_RETURN(const std::string text, ReadFile(file, kMostBytes));
   if (!absl::StartsWith(text, kHeading)) {
     return absl::InvalidArgumentError(
         absl::StrCat(file, ": not a file of wanted kernels, which begins with '", kHeading, "'"));
   }
+  WantedFile wanted;
   std::vector<std::string> signatures;
   for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (absl::ConsumePrefix(&line, kDevice)) wanted.device = std::string(line);
     if (absl::ConsumePrefix(&line, kKernel)) signatures.emplace_back(line);
   }
   ParseOptions options;
@@ -62,15 +73,16 @@ absl::StatusOr<std::vector<WantedKernel>> ReadWanted(const std::string& file) {
     return absl::InvalidArgumentError(
         absl::StrCat(file, ": ", signatures.size(), " kernels, but ", graphs.size(), " graphs"));
   }
-  std::vector<WantedKernel> kernels;
-  for (size_t i = 0; i < graphs.size(); ++i) kernels.push_back({signatures[i], graphs[i]});
-  return kernels;
+  for (size_t i = 0; i < graphs.size(); ++i) {
+    wanted.kernels.push_back({signatures[i], graphs[i]});
+  }
+  return wanted;
 }
 
 }  // namespace
 
 void WantedKernels::Add(const PlannedKernel& kernel, double ms) {
-  if (kernel.nodes.empty()) return;
+  if (kernel.nodes.empty() || IsOffload(*kernel.nodes.front())) return;
   const absl::StatusOr<Graph> graph = GraphOf(kernel.nodes, absl::StrCat("k", kernels_.size()));
   if (!graph.ok()) return;
   kernels_.push_back({ms, absl::StrCat(kKernel, kernel.signature, "\n", PrintGraph(*graph))});
@@ -80,18 +92,29 @@ std::string WantedKernels::Text() const {
   std::vector<std::pair<double, std::string>> sorted = kernels_;
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::string text = absl::StrCat(kHeading, "\n");
+  std::string text = absl::StrCat(kHeading, "\n", kDevice, device_, "\n");
   for (const auto& [ms, kernel] : sorted) absl::StrAppend(&text, kernel, "\n");
   return text;
 }
 
 absl::StatusOr<MeasuredKernels> MeasureWanted(const std::string& file,
                                               const MeasureWantedOptions& options) {
-  LEMMA_ASSIGN_OR_RETURN(const std::vector<WantedKernel> kernels, ReadWanted(file));
-  if (options.measurer == nullptr) return absl::InvalidArgumentError("no measurer");
+  LEMMA_ASSIGN_OR_RETURN(const WantedFile wanted, ReadWanted(file));
+  const std::vector<WantedKernel>& kernels = wanted.kernels;
+  KernelMeasurer* measurer = nullptr;
+  std::vector<std::string> devices;
+  for (KernelMeasurer* other : options.measurers) {
+    devices.push_back(absl::StrCat("'", other->device(), "'"));
+    if (other->device() == wanted.device) measurer = other;
+  }
+  if (measurer == nullptr) {
+    return absl::FailedPreconditionError(absl::StrCat(file, ": has kernels of '", wanted.device,
+                                                      "'; this machine is ",
+                                                      absl::StrJoin(devices, " or ")));
+  }
   LEMMA_ASSIGN_OR_RETURN(const auto db, optimizer::CostDb::Open(options.database));
   MeasuredKernels result;
-  result.device = options.measurer->device();
+  result.device = wanted.device;
   for (size_t i = 0; i < kernels.size(); ++i) {
     if (options.deadline.Passed()) break;
     LEMMA_ASSIGN_OR_RETURN(const auto known, db->Find(result.device, kernels[i].signature));
@@ -106,7 +129,7 @@ absl::StatusOr<MeasuredKernels> MeasureWanted(const std::string& file,
     }
     std::vector<double> ms;
     for (int k = 0; k < kRepetitions; ++k) {
-      const absl::StatusOr<double> once = options.measurer->MeasureMs(kernel);
+      const absl::StatusOr<double> once = measurer->MeasureMs(kernel);
       if (absl::IsUnimplemented(once.status()) || absl::IsResourceExhausted(once.status())) break;
       if (!once.ok()) return once.status();
       ms.push_back(*once);
@@ -115,7 +138,7 @@ absl::StatusOr<MeasuredKernels> MeasureWanted(const std::string& file,
       ++result.failed;
       continue;
     }
-    const Work work = options.measurer->WorkOf(kernel);
+    const Work work = measurer->WorkOf(kernel);
     optimizer::MeasuredCost cost = optimizer::Summarize(ms);
     cost.flops = work.flops;
     cost.bytes = work.bytes_read + work.bytes_written;

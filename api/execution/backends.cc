@@ -143,27 +143,34 @@ std::string TileFileText(absl::string_view device, const codegen::TileTable& tab
   return absl::StrCat(kTileHeading, "\ndevice ", device, "\n", table.ToString());
 }
 
-absl::StatusOr<std::shared_ptr<const codegen::TileTable>> TilesOf(const std::string& tiles) {
-  std::string file = tiles;
-  if (tiles == kModelTiles) return nullptr;
-  if (tiles == kTunedTiles) {
-    const absl::StatusOr<std::string> device = CudaDeviceName();
-    if (!device.ok()) return nullptr;
-    file = TileFileOf(*device);
-    if (file.empty() || !std::filesystem::exists(file)) return nullptr;
-  }
+absl::StatusOr<TileFile> ReadTileFile(const std::string& path) {
   constexpr int64_t kMostBytes = int64_t{64} << 20;
-  LEMMA_ASSIGN_OR_RETURN(const std::string text, ReadFile(file, kMostBytes));
+  constexpr absl::string_view kDevice = "device ";
+  LEMMA_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMostBytes));
   const std::vector<std::string> parts = absl::StrSplit(text, absl::MaxSplits('\n', 2));
-  if (parts.size() != 3 || parts[0] != kTileHeading || !absl::StartsWith(parts[1], "device ")) {
+  if (parts.size() != 3 || parts[0] != kTileHeading || !absl::StartsWith(parts[1], kDevice)) {
     return absl::InvalidArgumentError(absl::StrCat(
-        file, ": not a file of tiles, which begins with '", kTileHeading, "' and the device"));
+        path, ": not a file of tiles, which begins with '", kTileHeading, "' and the device"));
   }
   absl::StatusOr<codegen::TileTable> table = codegen::TileTable::Parse(parts[2]);
   if (!table.ok()) {
-    return absl::Status(table.status().code(), absl::StrCat(file, ": ", table.status().message()));
+    return absl::Status(table.status().code(), absl::StrCat(path, ": ", table.status().message()));
   }
-  return std::make_shared<const codegen::TileTable>(*std::move(table));
+  return TileFile{parts[1].substr(kDevice.size()), *std::move(table)};
+}
+
+absl::StatusOr<std::shared_ptr<const codegen::TileTable>> TilesOf(const std::string& tiles) {
+  std::string path = tiles;
+  if (tiles == kModelTiles) return nullptr;
+  if (tiles == kTunedTiles) {
+    const absl::StatusOr<CudaDeviceInfo> device = FindCudaDevice();
+    if (!device.ok()) return nullptr;
+    path = TileFileOf(device->name);
+    std::error_code error;
+    if (path.empty() || !std::filesystem::exists(path, error)) return nullptr;
+  }
+  LEMMA_ASSIGN_OR_RETURN(TileFile file, ReadTileFile(path));
+  return std::make_shared<const codegen::TileTable>(std::move(file.table));
 }
 
 std::vector<std::string> TargetNames() { return Names(/*targets=*/true); }

@@ -64,6 +64,12 @@ std::unique_ptr<KernelMeasurer> MakeMeasurer(absl::string_view backend, int thre
 // is no device or no table of it. NotFound or InvalidArgument, beginning with the path, if a file
 // cannot be read.
 absl::StatusOr<std::shared_ptr<const codegen::TileTable>> TilesOf(const std::string& tiles);
+// A file of tiles, and the name of the device that they were measured on. Errors as above.
+struct TileFile {
+  std::string device;
+  codegen::TileTable table;
+};
+absl::StatusOr<TileFile> ReadTileFile(const std::string& path);
 // Where `lemma tune` keeps the table of a device: in ~/.cache/lemma/tiles; "" without a home.
 std::string TileFileOf(absl::string_view device);
 // The contents of a file of tiles: a heading, the device and the table's lines.

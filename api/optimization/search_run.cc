@@ -184,6 +184,7 @@ absl::StatusOr<Costs> CostsOf(SearchRun* run) {
 ExecutionOptions ExecutionOf(const OptimizeOptions& options) {
   ExecutionOptions execution = options.execution;
   if (!options.objective.IsTime()) execution.backend_options.reuse_late = false;
+  if (DeviceIsAbsent(options)) execution.backend_options.tiles = kModelTiles;
   return execution;
 }
 

@@ -58,9 +58,12 @@ absl::Status ReadLossScale(const std::string& text, TrainingOptions* details) {
   if (text.empty() || details->dynamic_loss_scale) return absl::OkStatus();
   constexpr double kMost = std::numeric_limits<float>::max();
   double& scale = details->loss_scale;
-  if (absl::SimpleAtod(text, &scale) && scale > 0 && scale <= kMost) return absl::OkStatus();
+  // Gradients are multiplied by its inverse.
+  if (absl::SimpleAtod(text, &scale) && scale >= 1 / kMost && scale <= kMost) {
+    return absl::OkStatus();
+  }
   return OptionError(absl::StrCat("option loss_scale: '", text, "' is neither ", kDynamic,
-                                  " nor a finite positive number"));
+                                  " nor a positive number that f32 holds with its inverse"));
 }
 
 // The options with the kinds of loss, update and precision that are named.
@@ -91,6 +94,9 @@ absl::StatusOr<TrainingOptions> Checked(const TrainingStepOptions& options) {
   if (details.accumulate < 1) return OptionError("option accumulate: must be at least 1");
   if (outside(details.clip_norm, 0, kMost)) return below_0("clip_norm");
   if (details.scale_interval < 1) return OptionError("option scale_interval: must be at least 1");
+  if (details.scale_interval != TrainingOptions().scale_interval && !details.dynamic_loss_scale) {
+    return OptionError("option scale_interval: belongs to a dynamic loss scale");
+  }
   if (u.nesterov && u.momentum == 0) return OptionError("option nesterov: needs option momentum");
   if (u.counts_steps() && u.momentum != 0) return OptionError("option momentum: is sgd's");
   return details;

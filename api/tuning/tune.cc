@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -23,11 +24,14 @@ std::unique_ptr<KernelMeasurer> MeasurerOfDevice(codegen::ProductPrecision preci
   return MakeCudaMeasurer(options);
 }
 
-// The table in the file; an empty one if there is no such file.
-absl::StatusOr<codegen::TileTable> TableIn(const std::string& file) {
-  if (!std::filesystem::exists(file)) return codegen::TileTable();
-  LEMMA_ASSIGN_OR_RETURN(const auto table, TilesOf(file));
-  return *table;
+// The table in the file, which must be of the device; an empty one if there is no such file.
+absl::StatusOr<codegen::TileTable> TableIn(const std::string& path, const std::string& device) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return codegen::TileTable();
+  LEMMA_ASSIGN_OR_RETURN(TileFile file, ReadTileFile(path));
+  if (file.device == device) return std::move(file.table);
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": has the tiles of ", file.device, "; this is ", device));
 }
 
 }  // namespace
@@ -37,16 +41,21 @@ absl::StatusOr<TuneResult> Tune(const Model& model, const TuneOptions& options) 
     return OptionError(
         absl::StrCat("option most_tiles: ", options.most_tiles, " is not in 1…1000"));
   }
+  if (options.tiles == kTunedTiles || options.tiles == kModelTiles) {
+    return OptionError(absl::StrCat("option tiles: ", options.tiles, " is no name of a file here"));
+  }
+  codegen::GridOptions grid;
   TuneResult result;
   result.device = options.device;
   cuda::MeasurerMaker measurer = options.measurer;
   if (!measurer) {
-    const absl::StatusOr<std::string> device = CudaDeviceName();
+    const absl::StatusOr<CudaDeviceInfo> device = FindCudaDevice();
     if (!device.ok()) {
       return absl::FailedPreconditionError(absl::StrCat(
           "tiles are measured on the GPU of this machine: ", device.status().message()));
     }
-    result.device = *device;
+    result.device = device->name;
+    grid.architecture = device->architecture;
     measurer = [&options](std::shared_ptr<const codegen::TileTable> tiles) {
       return MeasurerOfDevice(options.precision, std::move(tiles));
     };
@@ -59,10 +68,9 @@ absl::StatusOr<TuneResult> Tune(const Model& model, const TuneOptions& options) 
   const std::filesystem::path folder = std::filesystem::path(result.file).parent_path();
   if (options.tiles.empty()) std::filesystem::create_directories(folder, error);
   if (absl::Status s = CheckWritable(result.file); !s.ok()) return s;
-  LEMMA_ASSIGN_OR_RETURN(codegen::TileTable table, TableIn(result.file));
+  LEMMA_ASSIGN_OR_RETURN(codegen::TileTable table, TableIn(result.file, result.device));
   result.known = static_cast<int>(table.size());
 
-  codegen::GridOptions grid;
   grid.precision = options.precision;
   cuda::TunerOptions tuner;
   tuner.most_tiles = static_cast<int>(options.most_tiles);

@@ -120,6 +120,9 @@ absl::Status OptimizeFlags::Check() const {
   if (!device.empty() && cost != "measured") {
     return absl::InvalidArgumentError("--device: there are no measured costs with --cost analytic");
   }
+  if (!wanted.empty() && !replay.empty()) {
+    return absl::InvalidArgumentError("--wanted: nothing is searched with --replay");
+  }
   if (!wanted.empty() && (device.empty() || common.backend.rfind("cuda", 0) != 0)) {
     return absl::InvalidArgumentError(
         "--wanted: needs --device, and --backend cuda or cuda-generated");

@@ -79,7 +79,7 @@ absl::StatusOr<Outcome> Find(const OptimizeFlags& flags, const api::Model& model
   }
   options.deadline = deadline;
   options.on_progress = [&](const api::OptimizeProgress& progress) { listener(progress); };
-  api::WantedKernels wanted;
+  api::WantedKernels wanted(flags.device);
   if (!flags.wanted.empty()) {
     options.costs.on_estimate = [&](const PlannedKernel& kernel, double ms) {
       wanted.Add(kernel, ms);

@@ -18,12 +18,14 @@ Value AllFinite(Formula& f, const std::vector<Value>& gradients) {
   Value tensors;  // the number of tensors with an element that is not finite
   for (const Value& g : gradients) {
     if (!g) return Value();
+    if (g.type().num_elements() == 0) continue;
     const Value one = f.Scalar(DType::kF32, 1);
     const Value outside = f.Where(IsAtMostLargest(f, g), Value(), one);
     const std::vector<int64_t> axes = AxesBut(g.type().rank());
     tensors =
         f.Add(tensors, axes.empty() ? outside : f.Op("reduce_max", {outside}, {{"axes", axes}}));
   }
+  if (!tensors) tensors = f.Scalar(DType::kF32, 0);
   return f.Op("less", {tensors, f.Scalar(DType::kF32, 1)});
 }
 

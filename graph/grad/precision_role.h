@@ -19,8 +19,9 @@ struct PrecisionRole {
     kWide,  // all others, such as softmax, sums, exp, and operators without a definition
   };
   Kind kind = Kind::kWide;
-  // By operand, only for kFollows: whether elements of the output that differ in an index read the
-  // same element, so that the operand's gradient is a sum.
+  // By operand, only for kFollows: whether the place that is read lacks an index of the output, as
+  // in a broadcast, so that the operand's gradient is a sum. (So are gradients of overlapping
+  // windows and of places that occur several times; these stay in 16 bits.)
   std::vector<bool> repeats;
 };
 

@@ -184,7 +184,10 @@ class StepBuilder {
           std::any_of(model_.nodes().begin(), model_.nodes().end(), [&](const NodePtr& node) {
             return node->kind() == Node::Kind::kWeight && node->name() == name;
           });
-      if (!found) return absl::InvalidArgumentError(absl::StrCat("there is no weight ", name, " on which the outputs depend"));
+      if (!found) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("there is no weight ", name, " on which the outputs depend"));
+      }
     }
     return absl::OkStatus();
   }
@@ -203,6 +206,12 @@ class StepBuilder {
       NoteScalar(*node);
     }
     if (options_.dynamic_loss_scale) AddLossScale();
+    constexpr double kLargestHalf = 65504;
+    const bool is_half = loss_.dtype() == DType::kF16;
+    if (is_half && !scale_.scale && options_.loss_scale > kLargestHalf) {
+      return absl::InvalidArgumentError(absl::StrCat("the loss is in f16, so a loss scale of ",
+                                                     options_.loss_scale, " is infinite"));
+    }
     const Value seed = scale_.scale ? f_.Cast(scale_.scale, loss_.dtype())
                                     : f_.Scalar(loss_.dtype(), options_.loss_scale);
     LEMMA_ASSIGN_OR_RETURN(auto gradients, Gradient({loss_}, {seed}, weights));

@@ -232,13 +232,14 @@ class MovementChecker {
     }
   }
 
-  // The first unit of an element identifies it.
+  // The first unit of an element identifies it; the others are as Write leaves them.
   bool Holds(const Location& at, const TensorType& type, const Elements& elements) {
     const int64_t size = static_cast<int64_t>(SizeOf(type.dtype)) / units_[at.buffer];
     const std::vector<Element>& memory = memory_[at.buffer];
     bool all = true;
     ForEachElement(type.shape, at.strides, at.offset, [&](int64_t e, int64_t place) {
       all = all && memory[place * size] == elements[e];
+      for (int64_t u = 1; u < size; ++u) all = all && memory[place * size + u] == Element();
     });
     return all;
   }

@@ -31,10 +31,11 @@ absl::Status CheckPrecision(const CudaOptions& options, int architecture) {
 
 #if HAVE_CUDA
 
-absl::StatusOr<std::string> DeviceName() {
+absl::StatusOr<CudaDeviceInfo> FindDevice() {
   auto device = OpenDevice();
   if (!device.ok()) return device.status();
-  return absl::StrCat((*device)->name, " (sm_", (*device)->architecture, ")");
+  const int architecture = (*device)->architecture;
+  return CudaDeviceInfo{absl::StrCat((*device)->name, " (sm_", architecture, ")"), architecture};
 }
 
 std::string Version(const CudaOptions& options) {
@@ -42,7 +43,7 @@ std::string Version(const CudaOptions& options) {
   if (!device.ok()) return std::string(device.status().message());
   auto compiler = CompilerVersion();
   auto cublas = CublasVersion((*device)->driver_version / 1000);
-  return absl::StrCat(*DeviceName(), ", driver for CUDA ", (*device)->driver_version / 1000, ".",
+  return absl::StrCat(FindDevice()->name, ", driver for CUDA ", (*device)->driver_version / 1000, ".",
                       (*device)->driver_version % 1000 / 10, ", ",
                       compiler.ok() ? *compiler : std::string(compiler.status().message()),
                       options.libraries && cublas.ok() ? ", " + *cublas : "",
@@ -96,7 +97,7 @@ absl::Status NotBuilt() {
       absl::StrCat("no CUDA device: the CUDA back end is ", kNotBuilt));
 }
 
-absl::StatusOr<std::string> DeviceName() { return NotBuilt(); }
+absl::StatusOr<CudaDeviceInfo> FindDevice() { return NotBuilt(); }
 
 std::string Version(const CudaOptions&) { return kNotBuilt; }
 
@@ -174,7 +175,7 @@ absl::Status CompileAhead(absl::Span<const Graph> graphs, const CudaOptions& opt
   return cuda::CompileAll(plans, architecture);
 }
 
-absl::StatusOr<std::string> CudaDeviceName() { return cuda::DeviceName(); }
+absl::StatusOr<CudaDeviceInfo> FindCudaDevice() { return cuda::FindDevice(); }
 
 absl::StatusOr<std::vector<double>> TimeDeviceCopies(int64_t bytes, int runs) {
   return cuda::TimeCopiesOf(bytes, runs);

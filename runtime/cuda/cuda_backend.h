@@ -40,8 +40,12 @@ std::unique_ptr<Backend> MakeCudaBackend(const CudaOptions& options = {});
 absl::Status CompileAhead(absl::Span<const Graph> graphs, const CudaOptions& options = {},
                           int architecture = 0);
 
-// Such as "NVIDIA H200 (sm_90)"; FailedPrecondition without a device.
-absl::StatusOr<std::string> CudaDeviceName();
+struct CudaDeviceInfo {
+  std::string name;      // such as "NVIDIA H200 (sm_90)"
+  int architecture = 0;  // 90 for sm_90
+};
+// FailedPrecondition without a device.
+absl::StatusOr<CudaDeviceInfo> FindCudaDevice();
 
 // Milliseconds of each of `runs` copies within the device's memory. Each copy reads and writes
 // `bytes` bytes. FailedPrecondition without a device.

@@ -68,7 +68,7 @@ TEST(CostsTest, WantedKernelsAreMeasuredElsewhere) {
           .graph);
   ASSERT_TRUE(plan.ok()) << plan.status();
   ASSERT_GT(plan->kernels.size(), 3u);
-  api::WantedKernels wanted;
+  api::WantedKernels wanted("made up");
   for (size_t i = 0; i < plan->kernels.size(); ++i) {
     wanted.Add(plan->kernels[i], static_cast<double>(i));
   }
@@ -76,7 +76,9 @@ TEST(CostsTest, WantedKernelsAreMeasuredElsewhere) {
   const std::string folder = NewTestFolder(), file = folder + "/wanted.txt";
   ASSERT_TRUE(WriteFileAtomically(file, {wanted.Text()}).ok());
   api::MeasureWantedOptions options;
-  options.measurer = &device;
+  EXPECT_TRUE(absl::StrContains(api::MeasureWanted(file, options).status().message(),
+                                "has kernels of 'made up'; this machine is "));
+  options.measurers = {&device};
   options.database = folder + "/costs.sqlite";
   auto measured = api::MeasureWanted(file, options);
   ASSERT_TRUE(measured.ok()) << measured.status();
