@@ -84,8 +84,8 @@ class WantedKernels {
   // Copies between device and host are left out.
   void Add(const PlannedKernel& kernel, double ms);  // estimated milliseconds
   size_t size() const { return kernels_.size(); }
-  // The contents of a file: a heading and the device, then the signature of each kernel and the graph that it
-  // computes, the longest estimate first.
+  // The contents of a file: a heading and the device, then the signature of each kernel and the
+  // graph that it computes, the longest estimate first.
   std::string Text() const;
 
  private:

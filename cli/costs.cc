@@ -124,8 +124,10 @@ absl::StatusOr<int> RunCosts(Arguments arguments) {
           has_file ? "which FILE? one, please" : absl::StrCat("'", words.back(), "' is too much"));
     }
     if (what == "measure" && (replace || !output.empty() || !device.empty())) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          replace ? "--replace" : output.empty() ? "--device" : "-o", ": not with measure"));
+      return absl::InvalidArgumentError(absl::StrCat(replace          ? "--replace"
+                                                     : output.empty() ? "--device"
+                                                                      : "-o",
+                                                     ": not with measure"));
     }
     if (what == "measure") return MeasureWanted(path, words[1], json);
     if (what == "import") return Import(path, words[1], replace, json);

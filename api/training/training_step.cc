@@ -58,12 +58,13 @@ absl::Status ReadLossScale(const std::string& text, TrainingOptions* details) {
   if (text.empty() || details->dynamic_loss_scale) return absl::OkStatus();
   constexpr double kMost = std::numeric_limits<float>::max();
   double& scale = details->loss_scale;
-  // Gradients are multiplied by its inverse.
-  if (absl::SimpleAtod(text, &scale) && scale >= 1 / kMost && scale <= kMost) {
-    return absl::OkStatus();
+  if (!absl::SimpleAtod(text, &scale) || !(scale > 0) || scale > kMost) {
+    return OptionError(absl::StrCat("option loss_scale: '", text, "' is neither ", kDynamic,
+                                    " nor a finite positive number"));
   }
-  return OptionError(absl::StrCat("option loss_scale: '", text, "' is neither ", kDynamic,
-                                  " nor a positive number that f32 holds with its inverse"));
+  if (scale >= 1 / kMost) return absl::OkStatus();
+  return OptionError(absl::StrCat("option loss_scale: gradients are multiplied by the inverse of ",
+                                  text, ", which is infinite in f32"));
 }
 
 // The options with the kinds of loss, update and precision that are named.

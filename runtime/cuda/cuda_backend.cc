@@ -43,8 +43,8 @@ std::string Version(const CudaOptions& options) {
   if (!device.ok()) return std::string(device.status().message());
   auto compiler = CompilerVersion();
   auto cublas = CublasVersion((*device)->driver_version / 1000);
-  return absl::StrCat(FindDevice()->name, ", driver for CUDA ", (*device)->driver_version / 1000, ".",
-                      (*device)->driver_version % 1000 / 10, ", ",
+  return absl::StrCat(FindDevice()->name, ", driver for CUDA ", (*device)->driver_version / 1000,
+                      ".", (*device)->driver_version % 1000 / 10, ", ",
                       compiler.ok() ? *compiler : std::string(compiler.status().message()),
                       options.libraries && cublas.ok() ? ", " + *cublas : "",
                       options.grid.precision == codegen::ProductPrecision::kF32

@@ -132,6 +132,11 @@ TEST(TrainingStepTest, ErrorsNameOptions) {
   options = {};
   options.loss_scale = "much";
   EXPECT_EQ(error(), "option loss_scale: 'much' is neither dynamic nor a finite positive number");
+  options.loss_scale = "1e-39";
+  EXPECT_TRUE(absl::StrContains(error(), "the inverse of 1e-39, which is infinite")) << error();
+  options.loss_scale = "2";
+  options.details.scale_interval = 7;
+  EXPECT_EQ(error(), "option scale_interval: belongs to a dynamic loss scale");
   options = {};
   options.details.frozen = {"none"};
   EXPECT_TRUE(absl::StrContains(error(), "none")) << error();

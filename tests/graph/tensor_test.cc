@@ -66,10 +66,10 @@ TEST(TensorTest, HalfRoundsToNearestEven) {
 TEST(TensorTest, DoublesAreRoundedOnce) {
   // Just beside the middle between two numbers, where a float in between would be the middle.
   for (const double sign : {1.0, -1.0}) {
-    const auto half = Tensor::FromDoubles(
-        {DType::kF16, {4}}, {sign * (1 + std::ldexp(1, -11) + std::ldexp(1, -40)),
-                             sign * (1 + 3 * std::ldexp(1, -11) - std::ldexp(1, -40)),
-                             sign * 65519.999999, sign * std::ldexp(1, -200)});
+    const auto half = Tensor::FromDoubles({DType::kF16, {4}},
+                                          {sign * (1 + std::ldexp(1, -11) + std::ldexp(1, -40)),
+                                           sign * (1 + 3 * std::ldexp(1, -11) - std::ldexp(1, -40)),
+                                           sign * 65519.999999, sign * std::ldexp(1, -200)});
     ASSERT_TRUE(half.ok()) << half.status();
     EXPECT_EQ(half->AtDouble(0), sign * (1 + std::ldexp(1, -10)));
     EXPECT_EQ(half->AtDouble(1), sign * (1 + std::ldexp(1, -10)));

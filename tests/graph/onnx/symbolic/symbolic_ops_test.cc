@@ -271,11 +271,10 @@ INSTANTIATE_TEST_SUITE_P(
 // shorter than the window.
 TEST(SymbolicOpsTest, AWindowMayBeLongerThanShortInputs) {
   onnx::ModelProto model = OnnxModel(R"(g (float[batch,seq] x) => (float[A,B,C,D] y) {
+    one = Constant<value_ints = [1]>() two = Constant<value_ints = [2]>()
     u = Unsqueeze(x, one)
     c = Conv<kernel_shape = [5], strides = [3]>(u, w)
     y = Unsqueeze(c, two) })");
-  AddInts(&model, "one", {1});
-  AddInts(&model, "two", {2});
   AddOnes(&model, "w", {4, 1, 5});
   ExpectOneModelForAllSizes(model, {{{"batch", 1}, {"seq", 5}}, {{"batch", 3}, {"seq", 19}}});
 }
