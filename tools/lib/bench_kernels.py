@@ -15,13 +15,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXPORTED = pathlib.Path.home() / ".cache/lemma/models"
 MODELS = (
     "taso_bert nasrnn squeezenet1_1 shufflenet_v2 mobilenet_v2 bert_2layer resnet18 "
-    "efficientnet_b0 densenet121 resnet50 resnext50 bert_base inception_v3 vit_b_16 nasnet_a "
-    "vgg16 vgg19 csrnet"
+    "efficientnet_b0 densenet121 resnet50 resnext50 bert_base inception_v3 vit_b_16 nasnet_a"
 ).split()
-# Of an exported model, or of one in data/models/light; with the loss, and the update.
-STEPS = {"resnet50": ("cross-entropy", "sgd", "--momentum=0.9"),
-         "squeezenet": ("cross-entropy", "sgd", "--momentum=0.9"),
-         "bert_2layer": ("mse", "adamw")}
+STEPS = ("resnet50", "squeezenet")  # of data/models/light
 PRECISIONS = ("f32", "f32x3", "tf32", "f16", "bf16")
 ARCHITECTURES = (80, 90)
 
@@ -31,12 +27,9 @@ def path_of(lemma, name, folder):
     if not name.endswith(".step"):
         return EXPORTED / f"{name}.onnx"
     step = folder / "step.pb"
-    name = name[:-len(".step")]
-    loss, update, *options = STEPS[name]
-    light = ROOT / f"data/models/light/light_{name}.onnx"
-    model = light if light.exists() else EXPORTED / f"{name}.onnx"
-    subprocess.run([lemma, "train", model, f"--loss={loss}", f"--update={update}", *options, "-o",
-                    step], check=True, stdout=subprocess.DEVNULL)
+    model = ROOT / f"data/models/light/light_{name[:-len('.step')]}.onnx"
+    subprocess.run([lemma, "train", model, "--loss=cross-entropy", "--update=sgd",
+                    "--momentum=0.9", "-o", step], check=True, stdout=subprocess.DEVNULL)
     return step
 
 
