@@ -277,6 +277,24 @@ TEST(Blocks, ThePlanOfAGradientNeedsLittleMemory) {
   EXPECT_LT(executable->memory().planned_bytes, 14'000'000);
 }
 
+// The loops of the region go through batches before heads; the small vector of all sums has the
+// heads outside.
+TEST(Blocks, SmallValuesInAnotherOrderStayOutside) {
+  const Graph graph = GraphWithWeights(R"(graph g(x: f32[4,4,64]) {
+    e = exp(x) u = reduce_sum(e) {axes = [2]} t = transpose(u) {perm = [1,0]}
+    r = reshape(t) {shape = [16]} q = reshape(r) {shape = [4,4]} z = transpose(q) {perm = [1,0]}
+    p = reshape(z) {shape = [4,4,1]} y = div(e, p) return y, r })");
+  cpu::BlockOptions options;
+  options.large_bytes = 1000;
+  options.block_bytes = 256;
+  for (const bool only_cascades : {true, false}) {
+    options.only_cascades = only_cascades;
+    const Graph blocked = Blocked(graph, options);
+    EXPECT_EQ(cpu::CheckBlocks(graph, blocked).status(), absl::OkStatus());
+    ExpectSame(graph, blocked, RandomInputs(graph));
+  }
+}
+
 TEST(Blocks, RandomGradientsComputeTheSame) {
   cpu::BlockOptions options;
   options.large_bytes = 16;
