@@ -70,6 +70,30 @@ TEST(BlockCheck, ProvesPartsOfSums) {
   }
 }
 
+TEST(BlockCheck, RefusesCasts) {
+  const std::string whole = "graph g(x: i32[6]) { y = neg(x) return y }";
+  EXPECT_TRUE(Check(whole, whole).ok());
+  EXPECT_FALSE(Check(whole, R"(graph g(x: i32[6]) {
+    a = cast(x) {dtype = "i8"} b = cast(a) {dtype = "i32"} y = neg(b) return y })")
+                   .ok());
+  EXPECT_FALSE(Check("graph g(x: f32[6]) { y = exp(x) return y }", R"(graph g(x: f32[6]) {
+    h = cast(x) {dtype = "f16"} e = exp(h) y = cast(e) {dtype = "f32"} return y })")
+                   .ok());
+}
+
+TEST(BlockCheck, RefusesBlocksOutsideTheValue) {
+  const std::string whole =
+      "graph g(x: f32[12]) { y = slice(x) {starts = [0], sizes = [5]} return y }";
+  EXPECT_FALSE(Check(whole, R"(graph g(x: f32[12]) {
+    a = slice(x) {starts = [6], sizes = [6]} b = slice(a) {starts = [0], sizes = [6]}
+    y = slice(b) {starts = [0], sizes = [5]} return y })")
+                   .ok());
+  EXPECT_FALSE(Check(whole, R"(graph g(x: f32[12]) {
+    a = slice(x) {starts = [1], sizes = [6]} b = slice(a) {starts = [0], sizes = [6]}
+    y = slice(b) {starts = [0], sizes = [5]} return y })")
+                   .ok());
+}
+
 // Changes one node that the division added; nullopt if it has nothing to change.
 std::optional<Value> Faulty(const Node& node) {
   Attrs attrs = node.attrs();
