@@ -1,6 +1,7 @@
 #include "runtime/cpu/blocks/block_check.h"
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <set>
@@ -15,6 +16,7 @@
 #include "graph/barrier.h"
 #include "graph/expr/affine.h"
 #include "graph/expr/free_vars.h"
+#include "graph/ops/formula.h"
 #include "runtime/cpu/blocks/block_text.h"
 #include "runtime/cpu/blocks/carried_dims.h"
 #include "runtime/cpu/blocks/moved_dims.h"
@@ -133,7 +135,13 @@ void AddVarsBesideLoads(const IndexExpr& e, std::set<VarId>* vars) {
 
 class BlockChecker {
  public:
-  explicit BlockChecker(const Graph& whole) : whole_(whole) {}
+  explicit BlockChecker(const Graph& whole) : whole_(whole) {
+    for (const NodePtr& node : whole_.nodes) {
+      if (node->num_outputs() == 0) continue;
+      const Value v(node, 0);
+      if (const auto number = NumberOf(v)) uniform_[*number].push_back(v);
+    }
+  }
 
   absl::StatusOr<BlockEvidence> Check(const Graph& whole, const Graph& divided) {
     if (whole.outputs().size() != divided.outputs().size()) {
@@ -142,7 +150,8 @@ class BlockChecker {
     std::string unknown;
     for (const NodePtr& node : divided.nodes()) {
       Visit(node);
-      if (unknown.empty() && node->num_outputs() > 0 && BlocksOf(Value(node, 0)).empty()) {
+      if (unknown.empty() && node->num_outputs() > 0 && BlocksOf(Value(node, 0)).empty() &&
+          !NumberOf(Value(node, 0))) {
         unknown = absl::StrCat("; nothing is known of a result of ",
                                node->is_op() ? node->op().name : "a constant", ", ",
                                node->type(0).ToString());
@@ -197,6 +206,7 @@ class BlockChecker {
       }
       return;
     }
+    if (node->num_outputs() == 1) AddUniform(Value(node, 0));
     if (!node->is_op() || node->inputs().empty()) return;
     if (AddSame(node) || node->num_outputs() != 1) return;
     const Value v(node, 0);
@@ -207,6 +217,34 @@ class BlockChecker {
     AddConcat(*node, v);
     AddSum(*node, v);
     AddApplications(*node, v);
+  }
+
+  // The number of type float that all elements equal, as its type and its bits in double; nullopt
+  // if it is not known.
+  static std::optional<std::pair<DType, uint64_t>> NumberOf(const Value& v) {
+    if (!IsFloat(v.dtype())) return std::nullopt;
+    const std::optional<double> number = Formula::Uniform(v);
+    if (!number) return std::nullopt;
+    uint64_t bits = 0;
+    std::memcpy(&bits, &*number, sizeof bits);
+    return std::make_pair(v.dtype(), bits);
+  }
+
+  // A constant with one number in all places is a block of each such constant that is as large.
+  void AddUniform(const Value& v) {
+    const auto number = NumberOf(v);
+    if (!number) return;
+    const auto equal = uniform_.find(*number);
+    if (equal == uniform_.end()) return;
+    for (const Value& whole : equal->second) {
+      if (whole.shape().size() != v.shape().size()) continue;
+      Block block{whole, {}, {}};
+      for (size_t d = 0; d < v.shape().size(); ++d) {
+        block.indices.push_back({std::nullopt, v.shape()[d]});
+        if (v.shape()[d] == whole.shape()[d]) block.indices[d].begin = 0;
+      }
+      if (Fits(v, block)) known_[v].push_back(std::move(block));
+    }
   }
 
   // The same application to other values that are whole.
@@ -512,6 +550,7 @@ class BlockChecker {
   const UseTable whole_;
   NodeTraitsCache traits_;
   absl::flat_hash_map<Value, std::vector<Block>> known_;
+  absl::flat_hash_map<std::pair<DType, uint64_t>, std::vector<Value>> uniform_;  // by NumberOf
   absl::flat_hash_set<Value> put_together_;
   absl::flat_hash_map<uint64_t, std::unique_ptr<std::optional<Definition>>> definitions_;
   absl::flat_hash_map<uint64_t, std::unique_ptr<std::optional<MovedDims>>> moved_;

@@ -21,6 +21,7 @@ struct BlockEvidence {
 // a block, and which part of a sum:
 //
 // - an operator of `whole` gives itself, and a barrier its operand;
+// - a constant whose elements are one float is a block of each constant with the same number;
 // - a slice of a block is a block, adjacent blocks that are concatenated are one, and so are parts
 //   of a sum that are added, if they adjoin;
 // - an operator applied to blocks of the operands of the same operator of `whole` gives a block of

@@ -94,6 +94,20 @@ TEST(BlockCheck, RefusesBlocksOutsideTheValue) {
                    .ok());
 }
 
+TEST(BlockCheck, ComparesUniformConstantsByValue) {
+  const std::string whole =
+      "graph g(x: f32[6,4]) { c = constant f32[1,1] fill 0.5 y = mul(x, c) return y }";
+  auto with = [](const std::string& number) {
+    return absl::StrCat("graph g(x: f32[6,4]) { n = constant f32[] fill ", number,
+                        R"( c = expand(n) {shape = [1,1]}
+      a = slice(x) {starts = [0,0], sizes = [2,4]} b = slice(x) {starts = [2,0], sizes = [4,4]}
+      d = mul(a, c) e = mul(b, c) y = concat(d, e) {axis = 0} return y })");
+  };
+  const auto evidence = Check(whole, with("0.5"));
+  EXPECT_TRUE(evidence.ok()) << evidence.status();
+  EXPECT_FALSE(Check(whole, with("0.25")).ok());
+}
+
 // Changes one node that the division added; nullopt if it has nothing to change.
 std::optional<Value> Faulty(const Node& node) {
   Attrs attrs = node.attrs();
