@@ -2,6 +2,8 @@
 #include "runtime/cpu/blocks/block_check.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 #include <variant>
@@ -158,6 +160,18 @@ TEST(BlockCheck, RefusesFaults) {
     }
   }
   EXPECT_GT(faults, 300);
+}
+
+TEST(BlockCheck, ToleranceIsForFiniteNumbers) {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  EXPECT_TRUE(IsWithin(0.1, 10, 10.9));
+  EXPECT_FALSE(IsWithin(0.1, 10, 11.1));
+  EXPECT_TRUE(IsWithin(0.1, inf, inf));
+  EXPECT_TRUE(IsWithin(0.1, nan, nan));
+  for (const double other : {0.0, 1e300, -inf, nan}) {
+    EXPECT_FALSE(IsWithin(0.1, inf, other)) << other;
+    EXPECT_FALSE(IsWithin(0.1, other, inf)) << other;
+  }
 }
 
 }  // namespace
