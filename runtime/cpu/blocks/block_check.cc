@@ -147,6 +147,9 @@ class BlockChecker {
     if (whole.outputs().size() != divided.outputs().size()) {
       return absl::InternalError("the graph in blocks has another number of outputs");
     }
+    if (whole.inputs() != divided.inputs() || whole.input_names() != divided.input_names()) {
+      return absl::InternalError("the graph in blocks has other inputs");
+    }
     std::string unknown;
     for (const NodePtr& node : divided.nodes()) {
       Visit(node);

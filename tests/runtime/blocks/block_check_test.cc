@@ -96,6 +96,14 @@ TEST(BlockCheck, RefusesBlocksOutsideTheValue) {
                    .ok());
 }
 
+TEST(BlockCheck, ComparesTheInputs) {
+  const std::string body = " { y = sub(a, b) return y }";
+  const std::string whole = absl::StrCat("graph g(a: f32[4], b: f32[4])", body);
+  EXPECT_TRUE(Check(whole, whole).ok());
+  EXPECT_FALSE(Check(whole, absl::StrCat("graph g(b: f32[4], a: f32[4])", body)).ok());
+  EXPECT_FALSE(Check(whole, absl::StrCat("graph g(a: f32[4], b: f32[4], c: f32[4])", body)).ok());
+}
+
 TEST(BlockCheck, ComparesUniformConstantsByValue) {
   const std::string whole =
       "graph g(x: f32[6,4]) { c = constant f32[1,1] fill 0.5 y = mul(x, c) return y }";
