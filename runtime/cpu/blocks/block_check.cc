@@ -1,6 +1,7 @@
 #include "runtime/cpu/blocks/block_check.h"
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <set>
@@ -15,6 +16,7 @@
 #include "graph/barrier.h"
 #include "graph/expr/affine.h"
 #include "graph/expr/free_vars.h"
+#include "graph/ops/formula.h"
 #include "runtime/cpu/blocks/block_text.h"
 #include "runtime/cpu/blocks/carried_dims.h"
 #include "runtime/cpu/blocks/moved_dims.h"
@@ -24,39 +26,46 @@
 namespace lemma::cpu {
 namespace {
 
-// The beginning of a block that may begin anywhere, since the values do not depend on the index.
-constexpr int64_t kAnywhere = -1;
+// The indices of a block along one dimension.
+struct Part {
+  std::optional<int64_t> begin;  // nullopt: anywhere, since the values do not depend on the index
+  int64_t size = 0;
+
+  bool operator==(const Part& o) const { return begin == o.begin && size == o.size; }
+};
 
 // A value is these indices of the value `of`. If `sums` is not empty, it is the part of the sum
 // `of` over these indices of its variables, by position in SummedDimsOf.
 struct Block {
   Value of;
-  std::vector<Range> indices, sums;
+  std::vector<Part> indices, sums;
 
   bool operator==(const Block& o) const {
     return of == o.of && indices == o.indices && sums == o.sums;
   }
 };
 
-Range WholeRange(int64_t size) { return {0, size}; }
+Part WholePart(int64_t size) { return {0, size}; }
+
+// Whether the indices are among those from 0 to size - 1.
+bool IsInside(const Part& part, int64_t size) {
+  const int64_t begin = part.begin.value_or(0);
+  return begin >= 0 && part.size >= 0 && begin <= size - part.size;
+}
 
 Block WholeBlock(const Value& v) {
   Block block{v, {}, {}};
-  for (const int64_t size : v.shape()) block.indices.push_back(WholeRange(size));
+  for (const int64_t size : v.shape()) block.indices.push_back(WholePart(size));
   return block;
 }
 
-// Both ranges as one, if the second one follows the first one.
-std::optional<Range> Joined(const Range& a, const Range& b, int64_t whole) {
-  if (a.begin != kAnywhere && b.begin != kAnywhere && b.begin != a.begin + a.size) {
-    return std::nullopt;
-  }
-  Range joined{a.begin, a.size + b.size};
-  if (a.begin == kAnywhere) joined.begin = b.begin == kAnywhere ? kAnywhere : b.begin - a.size;
-  if (joined.size == whole && joined.begin == kAnywhere) joined.begin = 0;
-  if (joined.begin != kAnywhere && (joined.begin < 0 || joined.begin + joined.size > whole)) {
-    return std::nullopt;
-  }
+// Both parts as one, if the second one follows the first one.
+std::optional<Part> Joined(const Part& a, const Part& b, int64_t whole) {
+  if (a.begin && b.begin && *b.begin != *a.begin + a.size) return std::nullopt;
+  Part joined{a.begin, a.size + b.size};
+  if (!a.begin && b.begin) joined.begin = *b.begin - a.size;
+  if (!joined.begin && joined.size == whole) joined.begin = 0;
+  if (!IsInside(joined, whole)) return std::nullopt;
   return joined;
 }
 
@@ -126,16 +135,26 @@ void AddVarsBesideLoads(const IndexExpr& e, std::set<VarId>* vars) {
 
 class BlockChecker {
  public:
-  explicit BlockChecker(const Graph& whole) : whole_(whole) {}
+  explicit BlockChecker(const Graph& whole) : whole_(whole) {
+    for (const NodePtr& node : whole_.nodes) {
+      if (node->num_outputs() == 0) continue;
+      const Value v(node, 0);
+      if (const auto number = NumberOf(v)) uniform_[*number].push_back(v);
+    }
+  }
 
   absl::StatusOr<BlockEvidence> Check(const Graph& whole, const Graph& divided) {
     if (whole.outputs().size() != divided.outputs().size()) {
       return absl::InternalError("the graph in blocks has another number of outputs");
     }
+    if (whole.inputs() != divided.inputs() || whole.input_names() != divided.input_names()) {
+      return absl::InternalError("the graph in blocks has other inputs");
+    }
     std::string unknown;
     for (const NodePtr& node : divided.nodes()) {
       Visit(node);
-      if (unknown.empty() && node->num_outputs() > 0 && BlocksOf(Value(node, 0)).empty()) {
+      if (unknown.empty() && node->num_outputs() > 0 && BlocksOf(Value(node, 0)).empty() &&
+          !NumberOf(Value(node, 0))) {
         unknown = absl::StrCat("; nothing is known of a result of ",
                                node->is_op() ? node->op().name : "a constant", ", ",
                                node->type(0).ToString());
@@ -159,7 +178,22 @@ class BlockChecker {
     return known == known_.end() ? none : known->second;
   }
 
+  // Whether v has the type of the block, and the block lies in the value of which it is one.
+  bool Fits(const Value& v, const Block& block) {
+    const Shape& whole = block.of.shape();
+    if (v.dtype() != block.of.dtype() || v.shape().size() != whole.size()) return false;
+    for (size_t d = 0; d < whole.size(); ++d) {
+      const Part& part = block.indices[d];
+      if (part.size != v.shape()[d] || !IsInside(part, whole[d])) return false;
+    }
+    for (size_t s = 0; s < block.sums.size(); ++s) {
+      if (!IsInside(block.sums[s], SummedOf(block.of.node())[s].extent)) return false;
+    }
+    return true;
+  }
+
   void Add(const Value& v, Block block) {
+    if (!Fits(v, block)) return;
     std::vector<Block>& blocks = known_[v];
     if (std::find(blocks.begin(), blocks.end(), block) != blocks.end()) return;
     const bool is_whole = block == WholeBlock(block.of);
@@ -175,6 +209,7 @@ class BlockChecker {
       }
       return;
     }
+    if (node->num_outputs() == 1) AddUniform(Value(node, 0));
     if (!node->is_op() || node->inputs().empty()) return;
     if (AddSame(node) || node->num_outputs() != 1) return;
     const Value v(node, 0);
@@ -185,6 +220,34 @@ class BlockChecker {
     AddConcat(*node, v);
     AddSum(*node, v);
     AddApplications(*node, v);
+  }
+
+  // The number of type float that all elements equal, as its type and its bits in double; nullopt
+  // if it is not known.
+  static std::optional<std::pair<DType, uint64_t>> NumberOf(const Value& v) {
+    if (!IsFloat(v.dtype())) return std::nullopt;
+    const std::optional<double> number = Formula::Uniform(v);
+    if (!number) return std::nullopt;
+    uint64_t bits = 0;
+    std::memcpy(&bits, &*number, sizeof bits);
+    return std::make_pair(v.dtype(), bits);
+  }
+
+  // A constant with one number in all places is a block of each such constant that is as large.
+  void AddUniform(const Value& v) {
+    const auto number = NumberOf(v);
+    if (!number) return;
+    const auto equal = uniform_.find(*number);
+    if (equal == uniform_.end()) return;
+    for (const Value& whole : equal->second) {
+      if (whole.shape().size() != v.shape().size()) continue;
+      Block block{whole, {}, {}};
+      for (size_t d = 0; d < v.shape().size(); ++d) {
+        block.indices.push_back({std::nullopt, v.shape()[d]});
+        if (v.shape()[d] == whole.shape()[d]) block.indices[d].begin = 0;
+      }
+      if (Fits(v, block)) known_[v].push_back(std::move(block));
+    }
   }
 
   // The same application to other values that are whole.
@@ -227,10 +290,10 @@ class BlockChecker {
     }
     for (Block block : std::vector<Block>(BlocksOf(node.inputs()[0]))) {
       for (size_t d = 0; d < starts.size(); ++d) {
-        Range& range = block.indices[d];
-        if (range.begin != kAnywhere) range.begin += starts[d];
-        range.size = moved->to[d];
-        if (range.size == block.of.shape()[d]) range.begin = 0;
+        Part& part = block.indices[d];
+        if (part.begin) *part.begin += starts[d];
+        part.size = moved->to[d];
+        if (!part.begin && part.size == block.of.shape()[d]) part.begin = 0;
       }
       Add(v, std::move(block));
     }
@@ -298,16 +361,16 @@ class BlockChecker {
         bool is_whole = true;
         Block both = a;
         for (size_t s = 0; s < a.sums.size(); ++s) {
-          if (!(a.sums[s] == b.sums[s]) || a.sums[s].begin == kAnywhere) {
+          if (!(a.sums[s] == b.sums[s]) || !a.sums[s].begin) {
             other = static_cast<int>(s);
             ++different;
-            const bool later = a.sums[s].begin > b.sums[s].begin;
+            const bool later = a.sums[s].begin > b.sums[s].begin;  // nullopt is less
             const auto joined = Joined(later ? b.sums[s] : a.sums[s], later ? a.sums[s] : b.sums[s],
                                        dims[s].extent);
             if (!joined) different = 2;
-            both.sums[s] = joined.value_or(Range());
+            both.sums[s] = joined.value_or(Part());
           }
-          is_whole = is_whole && both.sums[s] == WholeRange(dims[s].extent);
+          is_whole = is_whole && both.sums[s] == WholePart(dims[s].extent);
         }
         if (different != 1 || other < 0 || !(a.indices == b.indices)) continue;
         if (is_whole) both.sums.clear();
@@ -331,6 +394,7 @@ class BlockChecker {
         }
         std::vector<Block> operands;
         for (size_t j = 0; j < node.inputs().size(); ++j) {
+          // Definitions do not show element types; a block has that of its value (Fits).
           for (const Block& block : BlocksOf(node.inputs()[j])) {
             if (block.of != before.inputs()[j] || !block.sums.empty()) continue;
             operands.push_back(block);
@@ -380,18 +444,18 @@ class BlockChecker {
       const Block& operand = operands[read.tensor()];
       for (size_t k = 0; k < read.indices().size(); ++k) {
         const IndexExpr& index = read.indices()[k];
-        const Range& range = operand.indices[k];
+        const Part& range = operand.indices[k];
         const auto size =
             index.kind() == IndexExpr::Kind::kVar ? sizes.find(index.var()) : sizes.end();
         if (size != sizes.end()) {
           if (range.size != size->second) return std::nullopt;
-          if (range.begin == kAnywhere) continue;
-          if (begins.try_emplace(index.var(), range.begin).first->second != range.begin) {
+          if (!range.begin) continue;
+          if (begins.try_emplace(index.var(), *range.begin).first->second != *range.begin) {
             return std::nullopt;
           }
           continue;
         }
-        if (!(range == WholeRange(operand.of.shape()[k]))) return std::nullopt;
+        if (!(range == WholePart(operand.of.shape()[k]))) return std::nullopt;
         AddVarsBesideLoads(index, &at_zero);
       }
     }
@@ -402,22 +466,23 @@ class BlockChecker {
     std::vector<bool> zero;
     for (size_t d = 0; d < shape.size(); ++d) {
       const auto begin = begins.find(tensor.axes[d].var);
-      int64_t at = begin != begins.end() ? begin->second : kAnywhere;
-      if (shape[d] == to[d]) {
-        if (at > 0) return std::nullopt;
-        at = 0;
-      }
+      std::optional<int64_t> at;
+      if (begin != begins.end()) at = begin->second;
+      if (!at && shape[d] == to[d]) at = 0;
       block.indices.push_back({at, shape[d]});
       zero.push_back(shape[d] == 1 && to[d] != 1);
     }
     if (!extents.empty()) {
       for (const SummedDim& sum : summed) {
         const VarId var = tensor.body.axes()[sum.variable].var;
-        Range part = WholeRange(sum.extent);
+        Part terms = WholePart(sum.extent);
         if (const auto size = sizes.find(var); size != sizes.end()) {
-          part = {begins.count(var) > 0 ? begins.at(var) : kAnywhere, size->second};
+          terms = {std::nullopt, size->second};
+          if (const auto begin = begins.find(var); begin != begins.end()) {
+            terms.begin = begin->second;
+          }
         }
-        block.sums.push_back(part);
+        block.sums.push_back(terms);
       }
       if (part->tensors[0].body.kind() != ScalarExpr::Kind::kReduce) return std::nullopt;
     }
@@ -435,20 +500,28 @@ class BlockChecker {
   std::optional<Block> Moved(const Node& before, const Node& node, const Block& operand) {
     const std::optional<MovedDims>&whole = MovedOf(before), &part = MovedOf(node);
     if (!whole || !part) return std::nullopt;
-    Block from = operand;
-    for (Range& range : from.indices) range.begin = std::max<int64_t>(range.begin, 0);
+    std::vector<Range> from;
+    for (const Part& index : operand.indices) {
+      from.push_back({index.begin.value_or(0), index.size});
+    }
     const std::vector<Range> indices = InSameOrder(*whole, from, part->to);
-    if (indices.empty() || !MovesBlock(*whole, from.indices, indices, *part)) return std::nullopt;
-    return Block{Value(), indices, {}};
+    if (indices.empty()) return std::nullopt;
+    Block block;
+    for (size_t d = 0; d < indices.size(); ++d) {
+      block.indices.push_back({indices[d].begin, indices[d].size});
+      if (!IsInside(block.indices[d], whole->to[d])) return std::nullopt;
+    }
+    if (!MovesBlock(*whole, from, indices, *part)) return std::nullopt;
+    return block;
   }
 
-  // Where the block lies if the result has the elements of the operand in the same row-major order;
-  // empty if it has no elements.
-  static std::vector<Range> InSameOrder(const MovedDims& whole, const Block& from,
+  // Where the block `from` lies if the result has the elements of the operand in the same row-major
+  // order; empty if it has no elements.
+  static std::vector<Range> InSameOrder(const MovedDims& whole, const std::vector<Range>& from,
                                         const Shape& sizes) {
     int64_t position = 0;
     for (size_t d = 0; d < whole.from.size(); ++d) {
-      position = position * whole.from[d] + from.indices[d].begin;
+      position = position * whole.from[d] + from[d].begin;
     }
     std::vector<Range> indices(whole.to.size());
     for (size_t d = whole.to.size(); d-- > 0;) {
@@ -480,6 +553,7 @@ class BlockChecker {
   const UseTable whole_;
   NodeTraitsCache traits_;
   absl::flat_hash_map<Value, std::vector<Block>> known_;
+  absl::flat_hash_map<std::pair<DType, uint64_t>, std::vector<Value>> uniform_;  // by NumberOf
   absl::flat_hash_set<Value> put_together_;
   absl::flat_hash_map<uint64_t, std::unique_ptr<std::optional<Definition>>> definitions_;
   absl::flat_hash_map<uint64_t, std::unique_ptr<std::optional<MovedDims>>> moved_;

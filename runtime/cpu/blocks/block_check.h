@@ -15,12 +15,13 @@ struct BlockEvidence {
   int64_t values = 0;        // of the graph before, put together from blocks
 };
 
-// Proves that each output of `divided` equals the same output of `whole`: exactly or, where a sum
-// is divided, in real numbers. Knows nothing of how InBlocks (blocks.h) made `divided`. It goes
-// through the operators of `divided` and derives, for each result, of which value of `whole` it is
-// a block, and which part of a sum:
+// Proves that `divided` has the inputs of `whole` and that each of its outputs equals the same
+// output of `whole`: exactly or, where a sum is divided, in real numbers. Knows nothing of how
+// InBlocks (blocks.h) made `divided`. It goes through the operators of `divided` and derives, for
+// each result, of which value of `whole` it is a block, and which part of a sum:
 //
 // - an operator of `whole` gives itself, and a barrier its operand;
+// - a constant whose elements are one float is a block of each constant with the same number;
 // - a slice of a block is a block, adjacent blocks that are concatenated are one, and so are parts
 //   of a sum that are added, if they adjoin;
 // - an operator applied to blocks of the operands of the same operator of `whole` gives a block of

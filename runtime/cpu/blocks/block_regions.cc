@@ -16,17 +16,37 @@ bool BlockRegion::IsSum(int node) const {
   return std::any_of(its.begin(), its.end(), [](const Axis& axis) { return axis.summed; });
 }
 
+namespace {
+
+// The axes whose digits belong to dimension d, the outer digits first.
+std::vector<size_t> AxesOfDim(const std::vector<Digit>& digits, size_t d) {
+  std::vector<size_t> axes;
+  for (size_t a = 0; a < digits.size(); ++a) {
+    if (digits[a].dim == static_cast<int>(d)) axes.push_back(a);
+  }
+  std::sort(axes.begin(), axes.end(),
+            [&](size_t a, size_t b) { return digits[a].stride > digits[b].stride; });
+  return axes;
+}
+
+// Whether, of the digits of each dimension, the outer ones have the outer loops: the first axes.
+// Only then do blocks, put together loop by loop, lie in the order of the indices.
+bool AreInLoopOrder(const std::vector<Digit>& digits, const Shape& shape) {
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const std::vector<size_t> axes = AxesOfDim(digits, d);
+    if (!std::is_sorted(axes.begin(), axes.end())) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 std::optional<std::vector<Range>> IndicesOf(const std::vector<Digit>& digits,
                                             const std::vector<int64_t>& extents,
                                             const std::vector<Range>& ranges, const Shape& shape) {
   std::vector<Range> indices;
   for (size_t d = 0; d < shape.size(); ++d) {
-    std::vector<size_t> axes;
-    for (size_t a = 0; a < digits.size(); ++a) {
-      if (digits[a].dim == static_cast<int>(d)) axes.push_back(a);
-    }
-    std::sort(axes.begin(), axes.end(),
-              [&](size_t a, size_t b) { return digits[a].stride > digits[b].stride; });
+    const std::vector<size_t> axes = AxesOfDim(digits, d);
     Range now{0, shape[d]};
     int64_t unit = shape[d];
     bool several = false;  // whether an outer digit has several values
@@ -349,7 +369,16 @@ void BlockRegions::AddSmallNodes(BlockRegion* region) {
   const BlockRegion large = *region;
   for (int n = first; n <= last; ++n) {
     if (region->Contains(n)) continue;
-    if (auto axes = AxesIn(n, *region)) region->axes.emplace(n, *std::move(axes));
+    auto axes = AxesIn(n, *region);
+    if (!axes) continue;
+    region->axes.emplace(n, *std::move(axes));
+    // Order knows only the large nodes.
+    const Node& node = *uses_.nodes[n];
+    bool ordered = AreInLoopOrder(ResultDigits(*region, n), node.type(0).shape);
+    for (size_t j = 0; ordered && j < node.inputs().size(); ++j) {
+      ordered = AreInLoopOrder(DividedDigits(*region, n, j), node.inputs()[j].shape());
+    }
+    if (!ordered) region->axes.erase(n);
   }
   for (int n = last; n >= first; --n) {
     if (large.Contains(n) || !region->Contains(n)) continue;
@@ -419,12 +448,7 @@ BlockRegions::Lost BlockRegions::Order(const BlockRegion& region, std::vector<si
   // missing.
   auto add = [&](const std::vector<Digit>& digits, const Shape& sizes) {
     for (size_t d = 0; d < sizes.size(); ++d) {
-      std::vector<size_t> axes;
-      for (size_t a = 0; a < count; ++a) {
-        if (digits[a].dim == static_cast<int>(d)) axes.push_back(a);
-      }
-      std::sort(axes.begin(), axes.end(),
-                [&](size_t a, size_t b) { return digits[a].stride > digits[b].stride; });
+      const std::vector<size_t> axes = AxesOfDim(digits, d);
       int64_t unit = sizes[d];
       for (size_t i = 0; i < axes.size(); ++i) {
         if (digits[axes[i]].stride * region.extents[axes[i]] != unit) {

@@ -131,7 +131,10 @@ class Blocker {
       if (!Emit(region, sizes, results, axis + 1, ranges, &values, origin)) return false;
       for (size_t i = 0; i < results.size(); ++i) {
         if (region.axes.at(results[i])[axis].summed && !parts[i].empty()) {
-          parts[i][0] = Formula(ApplyOp).Add(parts[i][0], values[i]);
+          // Formula::Add would simplify a sum of equal parts, and CheckBlocks would not know it.
+          auto sum = ApplyOp("add", {parts[i][0], values[i]}, {});
+          if (!sum.ok()) return false;
+          parts[i][0] = sum->front();
           origin->try_emplace(parts[i][0], regions_.ValueOf(results[i]));
         } else {
           parts[i].push_back(values[i]);
@@ -219,6 +222,7 @@ class Blocker {
       starts.push_back(range.begin);
       sizes.push_back(range.size);
     }
+    if (v.shape() == sizes) return v;
     const std::optional<double> number = Formula::Uniform(v);
     if (number && IsFloat(v.dtype())) {  // one value for all blocks, not a table that is cut
       return Formula(ApplyOp).Filled({v.dtype(), std::move(sizes)}, *number);

@@ -115,6 +115,8 @@ bool SimplifyToTheSame(const MovedDims& whole, int64_t begin, const std::vector<
 
 std::optional<MovedDims> MovedDimsOf(const Node& node) {
   if (!node.is_op() || node.inputs().size() != 1) return std::nullopt;
+  // The definition of a cast looks like a move.
+  if (node.inputs()[0].dtype() != node.type(0).dtype) return std::nullopt;
   const std::optional<Definition> definition = InlinedDefinition(node);
   if (!definition || definition->tensors[0].body.kind() != ScalarExpr::Kind::kRead) {
     return std::nullopt;

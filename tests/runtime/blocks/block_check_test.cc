@@ -2,6 +2,8 @@
 #include "runtime/cpu/blocks/block_check.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 #include <variant>
@@ -70,6 +72,52 @@ TEST(BlockCheck, ProvesPartsOfSums) {
   }
 }
 
+TEST(BlockCheck, RefusesCasts) {
+  const std::string whole = "graph g(x: i32[6]) { y = neg(x) return y }";
+  EXPECT_TRUE(Check(whole, whole).ok());
+  EXPECT_FALSE(Check(whole, R"(graph g(x: i32[6]) {
+    a = cast(x) {dtype = "i8"} b = cast(a) {dtype = "i32"} y = neg(b) return y })")
+                   .ok());
+  EXPECT_FALSE(Check("graph g(x: f32[6]) { y = exp(x) return y }", R"(graph g(x: f32[6]) {
+    h = cast(x) {dtype = "f16"} e = exp(h) y = cast(e) {dtype = "f32"} return y })")
+                   .ok());
+}
+
+TEST(BlockCheck, RefusesBlocksOutsideTheValue) {
+  const std::string whole =
+      "graph g(x: f32[12]) { y = slice(x) {starts = [0], sizes = [5]} return y }";
+  EXPECT_FALSE(Check(whole, R"(graph g(x: f32[12]) {
+    a = slice(x) {starts = [6], sizes = [6]} b = slice(a) {starts = [0], sizes = [6]}
+    y = slice(b) {starts = [0], sizes = [5]} return y })")
+                   .ok());
+  EXPECT_FALSE(Check(whole, R"(graph g(x: f32[12]) {
+    a = slice(x) {starts = [1], sizes = [6]} b = slice(a) {starts = [0], sizes = [6]}
+    y = slice(b) {starts = [0], sizes = [5]} return y })")
+                   .ok());
+}
+
+TEST(BlockCheck, ComparesTheInputs) {
+  const std::string body = " { y = sub(a, b) return y }";
+  const std::string whole = absl::StrCat("graph g(a: f32[4], b: f32[4])", body);
+  EXPECT_TRUE(Check(whole, whole).ok());
+  EXPECT_FALSE(Check(whole, absl::StrCat("graph g(b: f32[4], a: f32[4])", body)).ok());
+  EXPECT_FALSE(Check(whole, absl::StrCat("graph g(a: f32[4], b: f32[4], c: f32[4])", body)).ok());
+}
+
+TEST(BlockCheck, ComparesUniformConstantsByValue) {
+  const std::string whole =
+      "graph g(x: f32[6,4]) { c = constant f32[1,1] fill 0.5 y = mul(x, c) return y }";
+  auto with = [](const std::string& number) {
+    return absl::StrCat("graph g(x: f32[6,4]) { n = constant f32[] fill ", number,
+                        R"( c = expand(n) {shape = [1,1]}
+      a = slice(x) {starts = [0,0], sizes = [2,4]} b = slice(x) {starts = [2,0], sizes = [4,4]}
+      d = mul(a, c) e = mul(b, c) y = concat(d, e) {axis = 0} return y })");
+  };
+  const auto evidence = Check(whole, with("0.5"));
+  EXPECT_TRUE(evidence.ok()) << evidence.status();
+  EXPECT_FALSE(Check(whole, with("0.25")).ok());
+}
+
 // Changes one node that the division added; nullopt if it has nothing to change.
 std::optional<Value> Faulty(const Node& node) {
   Attrs attrs = node.attrs();
@@ -120,6 +168,18 @@ TEST(BlockCheck, RefusesFaults) {
     }
   }
   EXPECT_GT(faults, 300);
+}
+
+TEST(BlockCheck, ToleranceIsForFiniteNumbers) {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  EXPECT_TRUE(IsWithin(0.1, 10, 10.9));
+  EXPECT_FALSE(IsWithin(0.1, 10, 11.1));
+  EXPECT_TRUE(IsWithin(0.1, inf, inf));
+  EXPECT_TRUE(IsWithin(0.1, nan, nan));
+  for (const double other : {0.0, 1e300, -inf, nan}) {
+    EXPECT_FALSE(IsWithin(0.1, inf, other)) << other;
+    EXPECT_FALSE(IsWithin(0.1, other, inf)) << other;
+  }
 }
 
 }  // namespace

@@ -277,6 +277,53 @@ TEST(Blocks, ThePlanOfAGradientNeedsLittleMemory) {
   EXPECT_LT(executable->memory().planned_bytes, 14'000'000);
 }
 
+// The loops of the region go through batches before heads; the small vector of all sums has the
+// heads outside.
+TEST(Blocks, SmallValuesInAnotherOrderStayOutside) {
+  const Graph graph = GraphWithWeights(R"(graph g(x: f32[4,4,64]) {
+    e = exp(x) u = reduce_sum(e) {axes = [2]} t = transpose(u) {perm = [1,0]}
+    r = reshape(t) {shape = [16]} q = reshape(r) {shape = [4,4]} z = transpose(q) {perm = [1,0]}
+    p = reshape(z) {shape = [4,4,1]} y = div(e, p) return y, r })");
+  cpu::BlockOptions options;
+  options.large_bytes = 1000;
+  options.block_bytes = 256;
+  for (const bool only_cascades : {true, false}) {
+    options.only_cascades = only_cascades;
+    const Graph blocked = Blocked(graph, options);
+    EXPECT_EQ(cpu::CheckBlocks(graph, blocked).status(), absl::OkStatus());
+    ExpectSame(graph, blocked, RandomInputs(graph));
+  }
+}
+
+TEST(Blocks, DividedGraphsWithUniformConstantsAreProved) {
+  for (const char* middle :
+       {"z = constant f32[1,1,1,1] fill 0.25 a = mul(s, z) p = softmax(a) {axis = 3}",
+        "z = constant f32[1,1,10,12] fill 0.25 a = mul(s, z) p = softmax(a) {axis = 3}",
+        "n = constant f32[] fill 0.25 z = expand(n) {shape = [2,3,10,12]} a = mul(s, z) "
+        "p = softmax(a) {axis = 3}"}) {
+    const Graph graph = GraphWithWeights(absl::Substitute(kAttention, middle));
+    const Graph blocked = Blocked(graph, Small());
+    EXPECT_NE(blocked.StructuralHash(), graph.StructuralHash()) << middle;
+    EXPECT_EQ(cpu::CheckBlocks(graph, blocked).status(), absl::OkStatus()) << middle;
+    ExpectSame(graph, blocked, RandomInputs(graph));
+  }
+}
+
+// The sums of all blocks are one value.
+TEST(Blocks, EqualPartsOfASumAreAdded) {
+  const Graph graph = GraphWithWeights(
+      "graph g(x: f32[1]) { e = expand(x) {shape = [64]} f = exp(e) "
+      "y = reduce_sum(f) {axes = [0]} return y }");
+  cpu::BlockOptions options;
+  options.large_bytes = 100;
+  options.block_bytes = 64;
+  options.only_cascades = false;
+  const Graph blocked = Blocked(graph, options);
+  EXPECT_NE(blocked.StructuralHash(), graph.StructuralHash());
+  EXPECT_EQ(cpu::CheckBlocks(graph, blocked).status(), absl::OkStatus());
+  ExpectSameSums(graph, blocked, RandomInputs(graph));
+}
+
 TEST(Blocks, RandomGradientsComputeTheSame) {
   cpu::BlockOptions options;
   options.large_bytes = 16;

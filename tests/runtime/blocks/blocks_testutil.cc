@@ -25,6 +25,12 @@ int64_t LargestValue(const Graph& graph) {
   return largest;
 }
 
+bool IsWithin(double tolerance, double a, double b) {
+  if (a == b || (std::isnan(a) && std::isnan(b))) return true;
+  return std::isfinite(a) && std::isfinite(b) &&
+         std::abs(a - b) <= tolerance * std::max(1.0, std::abs(a));
+}
+
 void ExpectWithin(double tolerance, Backend& reference, const Graph& graph, const Graph& blocked,
                   const std::vector<Tensor>& inputs) {
   auto whole = (*reference.Compile(graph, {}))->Run(inputs);
@@ -35,8 +41,7 @@ void ExpectWithin(double tolerance, Backend& reference, const Graph& graph, cons
     const std::vector<double> a = (*whole)[k].ToDoubles(), b = (*parts)[k].ToDoubles();
     ASSERT_EQ(a.size(), b.size());
     for (size_t i = 0; i < a.size(); ++i) {
-      ASSERT_TRUE(a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i])) ||
-                  std::abs(a[i] - b[i]) <= tolerance * std::max(1.0, std::abs(a[i])))
+      ASSERT_TRUE(IsWithin(tolerance, a[i], b[i]))
           << "output " << k << ", element " << i << ": " << a[i] << " and " << b[i];
     }
   }

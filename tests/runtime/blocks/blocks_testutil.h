@@ -17,8 +17,10 @@ Graph Blocked(const Graph& graph, const cpu::BlockOptions& options);
 // The bytes of the largest value that an operator computes when the graph runs.
 int64_t LargestValue(const Graph& graph);
 
-// Expects that both graphs give the same results, up to `tolerance` times the larger of 1 and the
-// result; NaN equals NaN.
+// Whether b is a, up to `tolerance` times the larger of 1 and |a| if both are finite; NaN equals
+// NaN.
+bool IsWithin(double tolerance, double a, double b);
+// Expects that both graphs give the same results, as IsWithin compares them.
 void ExpectWithin(double tolerance, Backend& reference, const Graph& graph, const Graph& blocked,
                   const std::vector<Tensor>& inputs);
 
