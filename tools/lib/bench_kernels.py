@@ -15,9 +15,14 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXPORTED = pathlib.Path.home() / ".cache/lemma/models"
 MODELS = (
     "taso_bert nasrnn squeezenet1_1 shufflenet_v2 mobilenet_v2 bert_2layer resnet18 "
-    "efficientnet_b0 densenet121 resnet50 resnext50 bert_base inception_v3 vit_b_16 nasnet_a"
+    "efficientnet_b0 densenet121 resnet50 resnext50 bert_base inception_v3 vit_b_16 nasnet_a "
+    "vgg16 csrnet"
 ).split()
-STEPS = ("resnet50", "squeezenet")  # of data/models/light
+# Of a model in data/models/light or, if there is none of the name, of an exported one; with the
+# loss and the update.
+STEPS = {"resnet50": ("cross-entropy", "sgd", "--momentum=0.9"),
+         "squeezenet": ("cross-entropy", "sgd", "--momentum=0.9"),
+         "bert_2layer": ("mse", "adamw")}
 PRECISIONS = ("f32", "f32x3", "tf32", "f16", "bf16")
 ARCHITECTURES = (80, 90)
 
@@ -27,9 +32,12 @@ def path_of(lemma, name, folder):
     if not name.endswith(".step"):
         return EXPORTED / f"{name}.onnx"
     step = folder / "step.pb"
-    model = ROOT / f"data/models/light/light_{name[:-len('.step')]}.onnx"
-    subprocess.run([lemma, "train", model, "--loss=cross-entropy", "--update=sgd",
-                    "--momentum=0.9", "-o", step], check=True, stdout=subprocess.DEVNULL)
+    name = name[:-len(".step")]
+    loss, update, *options = STEPS[name]
+    light = ROOT / f"data/models/light/light_{name}.onnx"
+    model = light if light.exists() else EXPORTED / f"{name}.onnx"
+    subprocess.run([lemma, "train", model, f"--loss={loss}", f"--update={update}", *options, "-o",
+                    step], check=True, stdout=subprocess.DEVNULL)
     return step
 
 
