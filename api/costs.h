@@ -84,6 +84,7 @@ class WantedKernels {
   // Copies between device and host are left out.
   void Add(const PlannedKernel& kernel, double ms);  // estimated milliseconds
   size_t size() const { return kernels_.size(); }
+  int left_out() const { return left_out_; }  // kernels that cannot be written as a graph
   // The contents of a file: a heading and the device, then the signature of each kernel and the
   // graph that it computes, the longest estimate first.
   std::string Text() const;
@@ -91,6 +92,7 @@ class WantedKernels {
  private:
   std::string device_;
   std::vector<std::pair<double, std::string>> kernels_;
+  int left_out_ = 0;
 };
 
 struct MeasureWantedOptions {

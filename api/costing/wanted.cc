@@ -3,7 +3,6 @@
 #include <cmath>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -13,7 +12,6 @@
 #include "base/file.h"
 #include "base/status_macros.h"
 #include "graph/barrier.h"
-#include "graph/builder.h"
 #include "graph/text/text.h"
 #include "runtime/plan/compose_nodes.h"
 
@@ -23,25 +21,6 @@ namespace {
 constexpr int kRepetitions = 3;
 constexpr char kHeading[] = "# lemma wanted kernels 1", kDevice[] = "# device ",
                kKernel[] = "# kernel ";
-
-// The nodes as a graph, whose inputs are the values that they read.
-absl::StatusOr<Graph> GraphOf(const std::vector<NodePtr>& nodes, const std::string& name) {
-  GraphBuilder builder(name);
-  absl::flat_hash_map<Value, Value> now;
-  for (const Value& v : OperandsOf(nodes)) {
-    now[v] = builder.Input(absl::StrCat("x", now.size()), v.type());
-  }
-  for (const NodePtr& node : nodes) {
-    std::vector<Value> inputs;
-    for (const Value& v : node->inputs()) inputs.push_back(now.at(v));
-    LEMMA_ASSIGN_OR_RETURN(const auto outputs, builder.Ops(node->op().name, inputs, node->attrs()));
-    for (int k = 0; k < node->num_outputs(); ++k) now[Value(node, k)] = outputs[k];
-  }
-  for (int k = 0; k < nodes.back()->num_outputs(); ++k) {
-    builder.Output(absl::StrCat("y", k), now.at(Value(nodes.back(), k)));
-  }
-  return std::move(builder).Build();
-}
 
 struct WantedKernel {
   std::string signature;
@@ -83,8 +62,12 @@ absl::StatusOr<WantedFile> ReadWanted(const std::string& file) {
 
 void WantedKernels::Add(const PlannedKernel& kernel, double ms) {
   if (kernel.nodes.empty() || IsOffload(*kernel.nodes.front())) return;
-  const absl::StatusOr<Graph> graph = GraphOf(kernel.nodes, absl::StrCat("k", kernels_.size()));
-  if (!graph.ok()) return;
+  const absl::StatusOr<Graph> graph =
+      GraphOfNodes(kernel.nodes, absl::StrCat("k", kernels_.size()));
+  if (!graph.ok()) {
+    ++left_out_;
+    return;
+  }
   kernels_.push_back({ms, absl::StrCat(kKernel, kernel.signature, "\n", PrintGraph(*graph))});
 }
 

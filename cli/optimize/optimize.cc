@@ -91,9 +91,12 @@ absl::StatusOr<Outcome> Find(const OptimizeFlags& flags, const api::Model& model
   if (!flags.wanted.empty()) {
     if (absl::Status s = WriteFileAtomically(flags.wanted, {wanted.Text()}); !s.ok()) return s;
     if (!flags.common.json) {
-      std::fprintf(stderr, "lemma: note: %s of %s have no cost and were estimated: %s\n",
+      std::fprintf(stderr, "lemma: note: %s of %s have no cost and were estimated: %s%s\n",
                    FormatCount(static_cast<int64_t>(wanted.size()), "kernel").c_str(),
-                   flags.device.c_str(), flags.wanted.c_str());
+                   flags.device.c_str(), flags.wanted.c_str(),
+                   wanted.left_out() == 0
+                       ? ""
+                       : absl::StrCat("; ", wanted.left_out(), " more cannot be written").c_str());
     }
   }
   return Outcome{*std::move(result), listener.search_start_bytes(), listener.search_peak_bytes()};

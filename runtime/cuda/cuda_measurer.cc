@@ -3,7 +3,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "graph/barrier.h"
 #include "graph/builder.h"
@@ -40,32 +39,6 @@ absl::StatusOr<Graph> RoundTrip(const TensorType& type) {
   GraphBuilder builder("kernel");
   const Value x = builder.Input("x", type);
   builder.Output("y", Barrier(Offload(x), x));
-  return std::move(builder).Build();
-}
-
-// The nodes as a graph; its inputs are the values that they read.
-absl::StatusOr<Graph> GraphOfNodes(const std::vector<NodePtr>& nodes) {
-  GraphBuilder builder("kernel");
-  absl::flat_hash_map<Value, Value> now;
-  for (const Value& v : OperandsOf(nodes)) {
-    const std::string name = absl::StrCat("x", now.size());
-    now[v] = builder.Input(name, v.type());
-  }
-  for (const NodePtr& node : nodes) {
-    std::vector<Value> inputs;
-    for (const Value& v : node->inputs()) inputs.push_back(now.at(v));
-    auto outputs = builder.Ops(node->op().name, inputs, node->attrs());
-    if (!outputs.ok()) return outputs.status();
-    for (int k = 0; k < node->num_outputs(); ++k) now[Value(node, k)] = (*outputs)[k];
-  }
-  for (int k = 0; k < nodes.back()->num_outputs(); ++k) {
-    builder.Output(absl::StrCat("y", k), now.at(Value(nodes.back(), k)));
-  }
-  // Indices stay valid in every run, since no other value reuses the memory of a result.
-  const std::vector<Value> operands = OperandsOf(nodes);
-  for (size_t i = 0; i < operands.size(); ++i) {
-    if (!IsFloat(operands[i].dtype())) builder.Output(absl::StrCat("z", i), now.at(operands[i]));
-  }
   return std::move(builder).Build();
 }
 
@@ -230,11 +203,12 @@ class CudaMeasurer : public KernelMeasurer {
   static absl::StatusOr<Graph> GraphOf(const PlannedKernel& kernel) {
     const StepSpec* spec = SpecOf(kernel);
     if (spec == nullptr && !kernel.nodes.empty() && kernel.spec == nullptr) {
-      return GraphOfNodes(kernel.nodes);
+      return GraphOfNodes(kernel.nodes, "kernel", /*keeps_indices=*/true);
     }
     if (spec == nullptr) return absl::InvalidArgumentError("a kernel of another back end");
     if (spec->is_transfer) return RoundTrip(spec->nodes[0]->type(0));
-    return GraphOfNodes(spec->nodes);
+    // Indices stay valid in every run.
+    return GraphOfNodes(spec->nodes, "kernel", /*keeps_indices=*/true);
   }
 
   const CudaOptions options_;

@@ -4,6 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "graph/builder.h"
 #include "graph/expr/arithmetic.h"
 #include "graph/expr/compose.h"
 
@@ -36,6 +39,30 @@ Arithmetic ArithmeticFor(absl::Span<const Definition> definitions) {
 Arithmetic ArithmeticOf(absl::Span<const NodePtr> nodes) {
   absl::StatusOr<std::vector<Definition>> definitions = DefinitionsOf(nodes);
   return definitions.ok() ? ArithmeticFor(*definitions) : Arithmetic::kDouble;
+}
+
+absl::StatusOr<Graph> GraphOfNodes(absl::Span<const NodePtr> nodes, const std::string& name,
+                                   bool keeps_indices) {
+  GraphBuilder builder(name);
+  absl::flat_hash_map<Value, Value> now;
+  const std::vector<Value> operands = OperandsOf(nodes);
+  for (size_t i = 0; i < operands.size(); ++i) {
+    now[operands[i]] = builder.Input(absl::StrCat("x", i), operands[i].type());
+  }
+  for (const NodePtr& node : nodes) {
+    std::vector<Value> inputs;
+    for (const Value& v : node->inputs()) inputs.push_back(now.at(v));
+    auto outputs = builder.Ops(node->op().name, inputs, node->attrs());
+    if (!outputs.ok()) return outputs.status();
+    for (int k = 0; k < node->num_outputs(); ++k) now[Value(node, k)] = (*outputs)[k];
+  }
+  for (int k = 0; k < nodes.back()->num_outputs(); ++k) {
+    builder.Output(absl::StrCat("y", k), now.at(Value(nodes.back(), k)));
+  }
+  for (size_t i = 0; keeps_indices && i < operands.size(); ++i) {
+    if (!IsFloat(operands[i].dtype())) builder.Output(absl::StrCat("z", i), now.at(operands[i]));
+  }
+  return std::move(builder).Build();
 }
 
 std::vector<Value> OperandsOf(absl::Span<const NodePtr> nodes) {
@@ -74,6 +101,7 @@ absl::StatusOr<Definition> ComposeNodes(absl::Span<const NodePtr> nodes,
     steps.push_back(std::move(step));
   }
   std::vector<Source> outputs;
+  outputs.reserve(nodes.back()->num_outputs());
   for (int k = 0; k < nodes.back()->num_outputs(); ++k) {
     outputs.push_back({static_cast<int>(nodes.size()) - 1, k});
   }

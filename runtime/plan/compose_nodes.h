@@ -2,6 +2,7 @@
 #ifndef LEMMA_RUNTIME_PLAN_COMPOSE_NODES_H_
 #define LEMMA_RUNTIME_PLAN_COMPOSE_NODES_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -13,6 +14,12 @@ namespace lemma {
 
 // The values that `nodes` read and that none of `nodes` computes, distinct, in order of first use.
 std::vector<Value> OperandsOf(absl::Span<const NodePtr> nodes);
+
+// The nodes as a graph: the inputs x0, x1, … are OperandsOf(nodes), the outputs y0, … those of the
+// last node. `nodes` are in order, operands before users, and not empty. If `keeps_indices`, inputs
+// that are not floats are outputs too, so that no other value reuses their memory in a run.
+absl::StatusOr<Graph> GraphOfNodes(absl::Span<const NodePtr> nodes, const std::string& name,
+                                   bool keeps_indices = false);
 
 // The arithmetic (graph/expr/arithmetic.h) in which one kernel for all `nodes` must compute;
 // Arithmetic::kDouble if a node has no definition.

@@ -71,5 +71,16 @@ std::string NameOf(const testing::TestParamInfo<OpExample>& info) {
 }
 INSTANTIATE_TEST_SUITE_P(Examples, CpuOperator, testing::ValuesIn(AllExamples()), NameOf);
 
+// The library cubes sums of squares, which overflow.
+TEST(CpuLrn, LargeElements) {
+  const Graph graph =
+      GraphWithWeights("graph g(x: f32[1,5,1,3]) { y = lrn(x) {size = 3} return y }");
+  for (const double large : {1e3, 4e9, 1e12, 1e17}) {
+    std::vector<double> x(15, 7);
+    x[4] = large;
+    ExpectCpuMatchesReference(graph, {*Tensor::FromDoubles(graph.inputs()[0].type(), x)});
+  }
+}
+
 }  // namespace
 }  // namespace lemma

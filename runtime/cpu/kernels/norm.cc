@@ -1,4 +1,6 @@
 // Softmax and normalizations by oneDNN.
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "runtime/cpu/kernels/dnnl_util.h"
@@ -114,6 +116,14 @@ void LrnLayouts(CpuKernelSpec& spec, const Strides&) {
   spec.outputs[0].strides = spec.inputs[0].strides;
 }
 
+// With the exponent 0.75, the library takes a root of the cube of bias + alpha / size * (sum of
+// squares). Up to this magnitude of all elements, the cube is a normal number; 0: it need not be.
+float LargestLrnInput(double alpha, double bias) {
+  constexpr double kMost = 4e12, kLeast = 1e-12;  // kMost^3 and kLeast^3 are within f32's range
+  if (!(bias >= kLeast && bias < kMost) || !(alpha >= 0)) return 0;
+  return static_cast<float>(std::min(std::sqrt((kMost - bias) / std::max(alpha, 1e-30)), 1e18));
+}
+
 Built BuildLrn(const CpuKernelSpec& spec, const StaticValues&) {
   return CatchDnnl([&]() -> Built {
     const Node& node = spec.head();
@@ -127,7 +137,11 @@ Built BuildLrn(const CpuKernelSpec& spec, const StaticValues&) {
     kernel->SetPrimitive(Lrn(pd), pd.scratchpad_desc(), pd.impl_info_str());
     kernel->BindInput(DNNL_ARG_SRC, 0, x);
     kernel->BindOutput(DNNL_ARG_DST, 0, x);
-    return kernel;
+    const float largest = LargestLrnInput(node.Float("alpha"), node.Float("bias"));
+    const int64_t elements = node.type(0).num_elements();
+    return WithDefinition(spec, std::move(kernel), [=](const float* input) {
+      return largest > 0 && kernels::AllWithin(input, elements, largest);
+    });
   });
 }
 
