@@ -32,13 +32,15 @@ class DefinitionsReferee {
 
   // `actual` are the graph's outputs as `run` computed them from the constructor's inputs. Returns
   // "" if they agree with the definitions; otherwise a message that says which output differs and
-  // how far. A difference beyond the tolerance of runtime/tolerance.h is excused in three cases:
+  // how far. A difference beyond the tolerance of runtime/tolerance.h is excused in four cases:
   //   * The output is sensitive to rounding: it changes by at least a quarter of the difference if
   //     each operator's operands and results are disturbed at random within the tolerance.
   //   * `run` and the definitions agree on some nearby inputs. Then a value crossed a discontinuity
   //     by rounding.
   //   * All elements that are finite on both sides agree, and a sum may overflow
   //     (runtime/overflow.h).
+  //   * It is what the definitions give in float, where a square of a large number, such as in a
+  //     variance, is infinite.
   // *excused, if given, becomes true if an output was excused, and otherwise stays as it is.
   std::string FaultOf(const std::vector<Tensor>& actual, const Execution& run,
                       bool* excused = nullptr) const;
@@ -51,6 +53,7 @@ class DefinitionsReferee {
   bool IsSensitive(const std::vector<Tensor>& actual, size_t output) const;
   bool AgreesNearby(const Execution& run, size_t output) const;
   bool Overflows(const std::vector<Tensor>& actual, size_t output) const;
+  bool AgreesInFloat(const std::vector<Tensor>& actual, size_t output) const;
   std::vector<Tensor> Disturbed(uint64_t seed) const;
 
   const Graph graph_;

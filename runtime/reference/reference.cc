@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "graph/expr/arithmetic.h"
 #include "kernels/evaluate/evaluate.h"
 #include "runtime/plan/group_work.h"
@@ -25,6 +26,7 @@ DType StorageOf(DType dtype, BetweenOperators values) {
 struct Loops {
   LoopProgram program;
   bool integers = false;
+  bool in_float = false;  // if not integers: in float instead of double
 };
 
 absl::Status Annotate(const absl::Status& status, const Node& node) {
@@ -52,8 +54,9 @@ absl::Status RunNode(const Node& node, const Loops& loops, absl::Span<const Tens
   }
   RunOptions options;
   options.threads = threads;
-  const absl::Status status = loops.integers ? Run<int64_t>(loops.program, in, out, options)
-                                             : Run<double>(loops.program, in, out, options);
+  const absl::Status status = loops.integers   ? Run<int64_t>(loops.program, in, out, options)
+                              : loops.in_float ? Run<float>(loops.program, in, out, options)
+                                               : Run<double>(loops.program, in, out, options);
   return status.ok() ? status : Annotate(status, node);
 }
 
@@ -246,6 +249,17 @@ class ReferenceBackend : public Backend {
   const BetweenOperators values_;
 };
 
+absl::StatusOr<std::vector<Tensor>> Evaluate(const Node& node, const Loops& loops,
+                                             absl::Span<const Tensor> inputs, int threads) {
+  std::vector<Tensor> outputs;
+  for (const TensorType& type : node.types()) {
+    LEMMA_ASSIGN_OR_RETURN(Tensor t, Tensor::Allocate(type));
+    outputs.push_back(std::move(t));
+  }
+  LEMMA_RETURN_IF_ERROR(RunNode(node, loops, inputs, &outputs, threads));
+  return outputs;
+}
+
 }  // namespace
 
 std::unique_ptr<Backend> MakeReferenceBackend(BetweenOperators values) {
@@ -254,16 +268,15 @@ std::unique_ptr<Backend> MakeReferenceBackend(BetweenOperators values) {
 
 absl::StatusOr<std::vector<Tensor>> EvaluateNode(const Node& node, absl::Span<const Tensor> inputs,
                                                  int threads) {
-  absl::StatusOr<Loops> loops = CompileNode(node);
-  if (!loops.ok()) return loops.status();
-  std::vector<Tensor> outputs;
-  for (const TensorType& type : node.types()) {
-    absl::StatusOr<Tensor> t = Tensor::Allocate(type);
-    if (!t.ok()) return t.status();
-    outputs.push_back(*std::move(t));
-  }
-  if (absl::Status s = RunNode(node, *loops, inputs, &outputs, threads); !s.ok()) return s;
-  return outputs;
+  LEMMA_ASSIGN_OR_RETURN(const Loops loops, CompileNode(node));
+  return Evaluate(node, loops, inputs, threads);
+}
+
+absl::StatusOr<std::vector<Tensor>> EvaluateNodeInFloat(const Node& node,
+                                                        absl::Span<const Tensor> inputs) {
+  LEMMA_ASSIGN_OR_RETURN(Loops loops, CompileNode(node));
+  loops.in_float = true;
+  return Evaluate(node, loops, inputs, /*threads=*/1);
 }
 
 }  // namespace lemma
