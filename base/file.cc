@@ -365,4 +365,9 @@ absl::Status CheckWritable(const std::string& path) {
   return absl::OkStatus();
 }
 
+std::string CachePath(absl::string_view name) {
+  const char* home = std::getenv("HOME");
+  return home == nullptr || *home == '\0' ? "" : absl::StrCat(home, "/.cache/lemma/", name);
+}
+
 }  // namespace lemma

@@ -1,6 +1,5 @@
 #include "api/execution/backends.h"
 
-#include <cstdlib>
 #include <filesystem>
 #include <future>
 #include <system_error>
@@ -130,13 +129,11 @@ bool CanStart(int threads) {
 std::vector<std::string> BackendNames() { return Names(/*targets=*/false); }
 
 std::string TileFileOf(absl::string_view device) {
-  const char* home = std::getenv("HOME");
-  if (home == nullptr || *home == '\0') return "";
   std::string name(device);
   for (char& c : name) {
     if (!absl::ascii_isalnum(static_cast<unsigned char>(c))) c = '_';
   }
-  return absl::StrCat(home, "/.cache/lemma/tiles/", name, ".txt");
+  return CachePath(absl::StrCat("tiles/", name, ".txt"));
 }
 
 std::string TileFileText(absl::string_view device, const codegen::TileTable& table) {

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "base/file.h"
 
 namespace lemma::optimizer {
 namespace {
@@ -97,11 +97,7 @@ double MeasuredCost::ErrorMs() const {
                    std::pow(kAtFullLoad * load * median_ms, 2));
 }
 
-std::string CostDb::DefaultPath() {
-  const char* home = std::getenv("HOME");
-  if (home == nullptr || *home == '\0') return "";
-  return absl::StrCat(home, "/.cache/lemma/costs.sqlite");
-}
+std::string CostDb::DefaultPath() { return CachePath("costs.sqlite"); }
 
 absl::StatusOr<std::unique_ptr<CostDb>> CostDb::Open(const std::string& path) {
   std::unique_ptr<CostDb> db(new CostDb(path));

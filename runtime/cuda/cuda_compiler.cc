@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/file.h"
 #include "base/sha256.h"
 #include "kernels/codegen/grid_program.h"
 #include "runtime/cuda/cubin_cache.h"
@@ -108,10 +108,7 @@ absl::StatusOr<std::string> Compile(const Nvrtc& nvrtc, const std::string& sourc
 
 }  // namespace
 
-std::string CubinFolder() {
-  const char* home = std::getenv("HOME");
-  return home == nullptr || *home == '\0' ? "" : absl::StrCat(home, "/.cache/lemma/cubins");
-}
+std::string CubinFolder() { return CachePath("cubins"); }
 
 absl::StatusOr<std::string> CompilerVersion() {
   absl::StatusOr<const Nvrtc*> nvrtc = GetNvrtc(0);

@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -13,6 +12,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/file.h"
 
 namespace lemma::ort {
 namespace {
@@ -47,11 +47,11 @@ std::vector<int> NumbersOf(const std::string& version) {
 // The library in the newest folder that tools/lib/ort has made; "" if there is none.
 std::string Installed() {
   namespace fs = std::filesystem;
-  const char* home = std::getenv("HOME");
-  if (home == nullptr) return "";
+  const std::string installed = CachePath("ort");
+  if (installed.empty()) return "";
   std::pair<std::vector<int>, std::string> newest;
   std::error_code error;
-  for (const auto& version : fs::directory_iterator(fs::path(home) / ".cache/lemma/ort", error)) {
+  for (const auto& version : fs::directory_iterator(installed, error)) {
     const fs::path bin = version.path() / "node_modules/onnxruntime-node/bin";
     for (const auto& napi : fs::directory_iterator(bin, error)) {
       const fs::path file = napi.path() / "linux" / kMachine / "libonnxruntime.so.1";
