@@ -39,7 +39,8 @@ struct QuantizeOptions {
   // (docs/quantization.md); the larger, the more moves; 0.5 is usual. Absent: nothing moves.
   std::optional<double> smooth;
   // Form "static": the mean error of each channel of a product on the samples for calibration is
-  // subtracted from the product's bias, unless this makes an output's error on them larger.
+  // subtracted from the product's bias. No bias is corrected if an output's error on these samples
+  // would grow, or if an error, also on the samples that are held out, would exceed max_error.
   bool correct_bias = false;
   std::vector<std::string> keep;  // names of nodes, or types of operators, that stay as they are
   // Limit on the relative error (OutputError) of each output on the samples; negative: none.
@@ -73,7 +74,8 @@ struct ValueRange {
   std::string type;  // of the integers: "u8" or "i8"
   // Numbers of elements in 2048 parts of equal width from min(least, 0) to max(most, 0).
   std::vector<int64_t> histogram;
-  double clipped = 0;  // share of the elements outside of [low, high], by the histogram; 0 to 1
+  double clipped = 0;  // share of the elements, by the histogram, that lie more than half a
+                       // step (scale / 2) outside of [low, high]; 0 to 1
 };
 
 // Errors of the result of one operator, if only this operator is quantized. `bound`, `for_inputs`
@@ -119,8 +121,9 @@ struct OutputError {
 
 // A model that was executed in the search for a model within max_error.
 struct TriedModel {
-  int operators = 0;         // number of quantized products (Conv, Gemm, MatMul)
-  double error = 0;          // relative error of the worst output, over all samples
+  int operators = 0;  // number of quantized products (Conv, Gemm, MatMul)
+  // The largest relative error of an output, on the samples for calibration or on those held out.
+  double error = 0;
   std::optional<double> ms;  // median time; absent if nothing is timed
 };
 
@@ -169,7 +172,7 @@ absl::StatusOr<QuantizedIfFaster> QuantizeIfFaster(const std::string& model,
                                                    const std::string& output,
                                                    const QuantizeOptions& options);
 
-// The result for people. `verbose`: with histograms.
+// The result for people. `verbose`: also the range of every value.
 std::string TextOf(const QuantizeResult& result, bool verbose);
 
 }  // namespace lemma::api

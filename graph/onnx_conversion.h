@@ -46,6 +46,12 @@ class OnnxImport {
   // for operators that do without a constant, so that the graph is right for other values too.
   virtual absl::StatusOr<Tensor> OwnConstantInput(int i) = 0;
 
+  // Whether `size` is known to be at least `least`. If not, because it is symbolic, and the node's
+  // import then fails, the model may be imported again with dimensions that are long enough
+  // (ImportOptions::fixes_sizes). ShorterMeans says what the node is at shorter sizes.
+  enum class ShorterMeans { kAnError, kSomethingElse };
+  virtual bool IsAtLeast(int64_t size, int64_t least, ShorterMeans meaning) = 0;
+
   // The attribute, which the node owns; nullptr if there is none.
   virtual const OnnxAttr* FindAttr(absl::string_view name) const = 0;
   // The attribute, or `fallback` if the node does not have it. InvalidArgument if it is of another

@@ -1,9 +1,11 @@
 #include "api/execution/definitions.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "api/execution/discontinuity.h"
+#include "base/status_macros.h"
 #include "runtime/overflow.h"
 #include "runtime/reference/reference.h"
 #include "runtime/tolerance.h"
@@ -36,6 +38,26 @@ absl::StatusOr<Definitions::Verdict> Definitions::Judge(Executable* run,
   return verdict;
 }
 
+absl::StatusOr<bool> Definitions::MovesAsFar(absl::Span<const Tensor> outputs,
+                                             absl::Span<const double> tolerances) {
+  constexpr int kTimes = 4;
+  constexpr double kLastBits = 0x1p-17;
+  std::vector<double> moved(outputs.size(), 0);
+  for (int k = 0; k < kTimes; ++k) {
+    LEMMA_ASSIGN_OR_RETURN(const std::vector<Tensor> near, NearInputs(inputs_, k, kLastBits));
+    LEMMA_ASSIGN_OR_RETURN(const std::vector<Tensor> there, executable_->Run(near));
+    bool all = true;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const Difference move = Compare(there[i], outputs_[i], tolerances[i]);
+      if (!move.within && std::isfinite(move.largest)) moved[i] = std::max(moved[i], move.largest);
+      const Difference off = Compare(outputs[i], outputs_[i], tolerances[i]);
+      all = all && (off.within || off.largest <= kMostTimesAsFar * moved[i]);
+    }
+    if (all) return true;
+  }
+  return false;
+}
+
 absl::StatusOr<std::string> Definitions::Excuse(Executable* run, absl::Span<const Tensor> outputs,
                                                 bool is_graph) {
   CompileOptions options;
@@ -59,6 +81,9 @@ absl::StatusOr<std::string> Definitions::Excuse(Executable* run, absl::Span<cons
   absl::StatusOr<bool> nearby = AgreesNearby(graph_, executable_.get(), run, inputs_);
   if (!nearby.ok()) return nearby.status();
   if (*nearby) return "rounding took a value across a discontinuity; on inputs nearby they agree";
+  absl::StatusOr<bool> moves = MovesAsFar(outputs, tolerances);
+  if (!moves.ok()) return moves.status();
+  if (*moves) return "the definitions move as far if inputs change in their last bits";
   if (!overflows) return "";
   absl::StatusOr<bool> nears = NearsOverflow(graph_, inputs_, threads_);
   if (absl::IsUnimplemented(nears.status())) return "";  // not every operator has a definition

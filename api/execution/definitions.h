@@ -34,11 +34,14 @@ class Definitions {
   //   - rounding between operators explains the difference: outputs() differs by more than the
   //     tolerance from the output that the definitions give if values between operators stay in
   //     double, and `run` differs from that output at most four times as much; or
+  //   - the definitions themselves move by more than the tolerance if float inputs change by up to
+  //     2^-17 of themselves, as much as a sum of 128 terms may be rounded, and `run` differs at
+  //     most four times as much as they move; or
   //   - rounding moved a value across a discontinuity, such as the discontinuity of relu's gradient
   //     at 0, and `run` and the definitions agree on some inputs near the inputs of Run; or
   //   - `run` executes the graph itself, all finite values agree, and the order of a sum decides
   //     whether the sum overflows (runtime/overflow.h).
-  // If an output differs, `run` is executed up to six more times, the definitions up to eight.
+  // If an output differs, `run` is executed up to six more times, the definitions up to twelve.
   absl::StatusOr<Verdict> Judge(Executable* run, absl::Span<const Tensor> outputs, bool is_graph);
 
   // The outputs that the definitions give, in the graph's order.
@@ -48,6 +51,9 @@ class Definitions {
   Definitions(const Graph& graph, absl::Span<const Tensor> inputs, int threads)
       : graph_(graph), inputs_(inputs), threads_(threads) {}
 
+  // Whether the definitions move as far as `outputs` differs if inputs change in their last bits.
+  absl::StatusOr<bool> MovesAsFar(absl::Span<const Tensor> outputs,
+                                  absl::Span<const double> tolerances);
   // The reason why the difference is excused; "" if it is not.
   absl::StatusOr<std::string> Excuse(Executable* run, absl::Span<const Tensor> outputs,
                                      bool is_graph);

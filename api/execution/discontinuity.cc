@@ -22,10 +22,19 @@ absl::StatusOr<bool> Agree(const Graph& graph, Executable* a, Executable* b,
   return CompareOutputs(graph, *y, *x, a->findings()).ok;
 }
 
-// Each number of the float inputs changed by up to a thousandth of itself.
-absl::StatusOr<std::vector<Tensor>> Near(absl::Span<const Tensor> inputs, int seed) {
+// The largest difference of an output, in units of its tolerance.
+double Distance(const Graph& graph, absl::Span<const Tensor> actual,
+                absl::Span<const Tensor> expected, const RunFindings& findings) {
+  const OutputDifference difference = CompareOutputs(graph, actual, expected, findings);
+  return difference.largest == 0 ? 0 : difference.largest / difference.allowed;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Tensor>> NearInputs(absl::Span<const Tensor> inputs, int seed,
+                                               double by) {
   std::mt19937 random(seed);
-  std::uniform_real_distribution<double> factor(0.999, 1.001);
+  std::uniform_real_distribution<double> factor(1 - by, 1 + by);
   std::vector<Tensor> near;
   for (const Tensor& t : inputs) {
     if (!IsFloat(t.dtype())) {
@@ -41,19 +50,10 @@ absl::StatusOr<std::vector<Tensor>> Near(absl::Span<const Tensor> inputs, int se
   return near;
 }
 
-// The largest difference of an output, in units of its tolerance.
-double Distance(const Graph& graph, absl::Span<const Tensor> actual,
-                absl::Span<const Tensor> expected, const RunFindings& findings) {
-  const OutputDifference difference = CompareOutputs(graph, actual, expected, findings);
-  return difference.largest == 0 ? 0 : difference.largest / difference.allowed;
-}
-
-}  // namespace
-
 absl::StatusOr<bool> AgreesNearby(const Graph& graph, Executable* expected, Executable* actual,
                                   absl::Span<const Tensor> inputs) {
   for (int k = 0; k < kOthers; ++k) {
-    absl::StatusOr<std::vector<Tensor>> near = Near(inputs, k);
+    absl::StatusOr<std::vector<Tensor>> near = NearInputs(inputs, k, 1e-3);
     if (!near.ok()) return near.status();
     absl::StatusOr<bool> agree = Agree(graph, expected, actual, *near);
     if (!agree.ok() || *agree) return agree;

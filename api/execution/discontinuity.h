@@ -3,9 +3,12 @@
 #ifndef LEMMA_API_EXECUTION_DISCONTINUITY_H_
 #define LEMMA_API_EXECUTION_DISCONTINUITY_H_
 
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "graph/graph.h"
+#include "graph/tensor.h"
 #include "runtime/executor.h"
 
 namespace lemma::api {
@@ -15,6 +18,10 @@ namespace lemma::api {
 // may both be far from the outputs in double. One of them may then be at most kMostTimesAsFar times
 // as far away as the other.
 constexpr double kMostTimesAsFar = 4;
+
+// Inputs near `inputs`: every float is changed by up to `by` of itself, at random.
+absl::StatusOr<std::vector<Tensor>> NearInputs(absl::Span<const Tensor> inputs, int seed,
+                                               double by);
 
 // Whether the outputs of two executions agree on at least one of six sets of inputs near `inputs`.
 // In each set every float is changed by up to a thousandth of itself. `expected` must execute

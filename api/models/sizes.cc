@@ -45,8 +45,9 @@ void FitAssumptions(const Graph& graph, const std::set<std::string>& fixed, DimV
   }
 }
 
-// DefaultSizes, where the sizes of `given` stay.
-DimValues SizesAround(const Graph& graph, const DimValues& given, int64_t length) {
+}  // namespace
+
+DimValues DefaultSizes(const Graph& graph, int64_t length, const DimValues& given) {
   constexpr int64_t kResult = 16;
   DimValues sizes = given;
   for (const Value& input : graph.inputs()) {
@@ -77,12 +78,6 @@ DimValues SizesAround(const Graph& graph, const DimValues& given, int64_t length
   return sizes;
 }
 
-}  // namespace
-
-DimValues DefaultSizes(const Graph& graph, int64_t length) {
-  return SizesAround(graph, {}, length);
-}
-
 absl::StatusOr<DimValues> CompleteSizes(const Graph& graph, const DimValues& given) {
   const std::map<std::string, SizeRange> dims = DimsOf(graph);
   for (const auto& [name, size] : given) {
@@ -99,7 +94,7 @@ absl::StatusOr<DimValues> CompleteSizes(const Graph& graph, const DimValues& giv
                                                      dim->second.least, ":", dim->second.most));
     }
   }
-  return SizesAround(graph, given, 0);
+  return DefaultSizes(graph, 0, given);
 }
 
 std::vector<SymbolicDim> SymbolicDimsOf(const Model& model) {

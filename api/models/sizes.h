@@ -18,14 +18,14 @@ namespace lemma::api {
 //   1. A dimension gets its usual size (UsualSize in graph/sizes/symbolic_size.h), or the nearest
 //      size in its range. If `length` is not 0, it replaces each usual size other than 1. A result
 //      size (docs/glossary.md) is 16, or the largest value of its range if this is less.
+//      A size in `given` is taken instead, and step 2 does not change it.
 //   2. Within the ranges, sizes are changed so that dimensions with names such as total_X get the
 //      sums that their names say (FitTotals in graph/sizes/totals.h), and so that the equations in
 //      AssumptionsOf(graph) (graph/sizes/assumptions.h) hold.
-DimValues DefaultSizes(const Graph& graph, int64_t length = 0);
+DimValues DefaultSizes(const Graph& graph, int64_t length = 0, const DimValues& given = {});
 
-// The given sizes, and sizes for the other dimensions, made as in DefaultSizes; step 2 does not
-// change given sizes. InvalidArgument if a name is not a dimension of the graph, or a size is
-// outside its dimension's range.
+// DefaultSizes with these sizes given. InvalidArgument if a name is not a dimension of the graph,
+// or a size is outside its dimension's range.
 absl::StatusOr<DimValues> CompleteSizes(const Graph& graph, const DimValues& given);
 
 // The model with these sizes in place of its symbolic dimensions. Errors as in Specialize

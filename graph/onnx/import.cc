@@ -59,7 +59,11 @@ class Import {
 
   absl::StatusOr<ImportedModel> Run() {
     absl::StatusOr<ImportedModel> first = Attempt();
-    if (first.ok() || !options_.fixes_sizes || !options_.symbolic || !Fix()) return first;
+    if (!options_.fixes_sizes || !options_.symbolic) return first;
+    const DimValues needed = needed_;
+    if (auto longer = WithLongerDims(first)) return *std::move(longer);
+    needed_ = needed;
+    if (first.ok() || !Fix()) return first;
     // Which sizes a model accepts, and which of them have to be equal, only trying can tell. Sizes
     // at which fewer operators are kept as they are count as better.
     std::optional<ImportedModel> best;
@@ -89,8 +93,51 @@ class Import {
   }
 
  private:
+  // The import with raised least lengths (ImportOptions::fixes_sizes); nullopt if it is no better
+  // than `first`, the result of the last attempt.
+  std::optional<ImportedModel> WithLongerDims(const absl::StatusOr<ImportedModel>& first) {
+    constexpr int kMostAttempts = 8;
+    const std::map<std::string, SizeRange> given = options_.ranges;
+    std::map<std::string, std::string> reasons;  // by dimension
+    std::optional<ImportedModel> best;
+    for (int i = 0; i < kMostAttempts && Raise(given, first.ok(), &reasons); ++i) {
+      auto imported = Attempt();
+      if (!imported.ok()) continue;
+      const int kept = CountKept(*imported);
+      if (best ? kept >= CountKept(*best) : first.ok() && kept >= CountKept(*first)) break;
+      best = *std::move(imported);
+      for (const auto& [name, reason] : reasons) {
+        const int64_t least = options_.ranges.at(name).least;
+        best->notes.push_back(absl::StrCat("dimension ", name, " is at least ", least,
+                                           " here, for ", reason, "; --range ", name,
+                                           "=LEAST:MOST gives another range"));
+      }
+    }
+    options_.ranges = given;
+    return best;
+  }
+
+  // Raises the least lengths of dimensions without a given range to those that the last attempt
+  // asked for; false if there is nothing to raise.
+  bool Raise(const std::map<std::string, SizeRange>& given, bool only_errors,
+             std::map<std::string, std::string>* reasons) {
+    bool raised = false;
+    for (const AskedSize& asked : asked_) {
+      if (only_errors && !asked.is_error) continue;
+      const auto length = LeastLength(asked);
+      if (!length || given.count(length->first) > 0) continue;
+      SizeRange& range = options_.ranges[length->first];
+      if (range.least >= length->second) continue;
+      range.least = length->second;
+      (*reasons)[length->first] = asked.node;
+      raised = true;
+    }
+    return raised;
+  }
+
   absl::StatusOr<ImportedModel> Attempt() {
     needed_.clear();
+    asked_.clear();
     auto file = MappedFile::Open(path_);
     if (!file.ok()) return file.status();
     onnx::ModelProto model;
@@ -100,6 +147,7 @@ class Import {
     ModelImporter importer(&model, options_, folder.empty() ? "." : folder);
     auto imported = importer.Run();
     sizes_ = importer.UsualSizes();
+    asked_ = importer.asked_sizes();
     // With numbers, an invalid size is what it says, and no other dimension is the reason.
     const bool is_invalid = !usual_.empty() && absl::IsInvalidArgument(imported.status());
     if (!imported.ok() && !is_invalid) needed_ = importer.needed_sizes();
@@ -167,9 +215,10 @@ class Import {
 
   const std::string path_;
   ImportOptions options_;
-  DimValues needed_;  // by the last attempt, with usual sizes
-  DimValues usual_;   // of the dimensions that are fixed
-  DimValues sizes_;   // of all dimensions in the last attempt
+  DimValues needed_;              // by the last attempt, with usual sizes
+  std::vector<AskedSize> asked_;  // by the last attempt
+  DimValues usual_;               // of the dimensions that are fixed
+  DimValues sizes_;               // of all dimensions in the last attempt
 };
 
 }  // namespace

@@ -34,12 +34,16 @@ struct ImportOptions {
   bool symbolic = false;
   std::map<std::string, SizeRange> ranges;
   int64_t default_dim = 1;
-  // With `symbolic`: if an operator cannot be imported because sizes that it reads are symbolic,
-  // ImportOnnx fixes the dimensions in these sizes to numbers, unless `ranges` has one of the
-  // dimensions. If values of inputs are given, it takes the sizes of these values. Otherwise it
-  // tries UsualSize (graph/sizes/symbolic_size.h), 256, 512, 1024 and 2048, each also with some
-  // dimensions set to 1, and takes the sizes with the fewest opaque operators. Notes report the
-  // fixed sizes.
+  // With `symbolic`: if an operator cannot be imported because sizes that it reads may be too
+  // short, ImportOnnx raises the least lengths of the dimensions in these sizes, unless `ranges`
+  // has them. If the import fails otherwise, a size is too short if the operator is an error there
+  // or means something else; if it would keep the operator as an opaque one, only if it is an
+  // error. If lengths do not help and an operator cannot be imported because sizes that it reads
+  // are symbolic, ImportOnnx fixes the dimensions in these sizes to numbers, unless `ranges` has
+  // one of the dimensions. If values of inputs are given, it takes the sizes of these values.
+  // Otherwise it tries UsualSize (graph/sizes/symbolic_size.h), 256, 512, 1024 and 2048, each also
+  // with some dimensions set to 1, and takes the sizes with the fewest opaque operators. Notes
+  // report the least lengths and the fixed sizes.
   bool fixes_sizes = false;
   // Values of inputs by name. Unless `symbolic`, the shapes of these values bind symbolic
   // dimensions that `dims` does not bind. If an operator needs an input's value to determine

@@ -169,6 +169,14 @@ absl::StatusOr<Tensor> ImportedNode::OwnConstantInput(int i) {
   return Unsupported(absl::StrCat("input ", i, " '", node_.input(i), "' must be a constant"));
 }
 
+bool ImportedNode::IsAtLeast(int64_t size, int64_t least, ShorterMeans meaning) {
+  if (lemma::IsAtLeast(size, least)) return true;
+  if (IsSymbolic(size)) {
+    importer_->AskFor({size, least, meaning == ShorterMeans::kAnError, Describe(node_)});
+  }
+  return false;
+}
+
 const OnnxAttr* ImportedNode::FindAttr(absl::string_view name) const {
   attrs_read_.insert(std::string(name));
   auto it = attrs_.find(name);

@@ -32,6 +32,7 @@ class ImportedNode : public OnnxImport {
   absl::StatusOr<Value> Input(int i) override;
   absl::StatusOr<Tensor> ConstantInput(int i) override;
   absl::StatusOr<Tensor> OwnConstantInput(int i) override;
+  bool IsAtLeast(int64_t size, int64_t least, ShorterMeans meaning) override;
   const OnnxAttr* FindAttr(absl::string_view name) const override;
 
   // Unimplemented if an input or attribute of the node was never read: the operator's importer may

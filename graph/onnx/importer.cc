@@ -472,21 +472,28 @@ absl::Status ModelImporter::ReadOutputs(const Scope& scope) {
       return absl::UnimplementedError("unsupported: " + what + " is a sequence");
     const auto& declared = output.type().tensor_type();
     const TensorType& type = value->type();
-    bool fits = declared.elem_type() == 0 || declared.elem_type() == ToOnnxType(type.dtype);
+    OnnxPort port = ToPort(output);
+    bool fits = true;
     if (declared.has_shape()) {
-      fits &= declared.shape().dim_size() == type.rank();
+      fits = declared.shape().dim_size() == type.rank();
       for (int i = 0; fits && i < type.rank(); ++i) {
         const auto& dim = declared.shape().dim(i);
         fits = !IsFixed(dim) || dim.dim_value() == type.shape[i] || IsSymbolic(type.shape[i]);
       }
     }
-    OnnxPort port = ToPort(output);
-    if (!fits) {
-      auto dtype = FromOnnxType(declared.elem_type());
+    const bool has_type =
+        declared.elem_type() == 0 || declared.elem_type() == ToOnnxType(type.dtype);
+    if (!fits || !has_type) {
+      auto dtype = declared.elem_type() == 0 ? type.dtype : FromOnnxType(declared.elem_type());
       if (!dtype.ok()) return Prefixed(what, dtype.status());
-      return absl::InvalidArgumentError(absl::StrCat(what, " is ", type.ToString(),
-                                                     ", declared is ", Name(*dtype), "[",
-                                                     absl::StrJoin(port.dims, ","), "]"));
+      const std::string differs = absl::StrCat(
+          what, " is ", type.ToString(), ", declared is ", Name(*dtype),
+          declared.has_shape() ? absl::StrCat("[", absl::StrJoin(port.dims, ","), "]") : "");
+      if (!has_type) return absl::InvalidArgumentError(differs);
+      // ONNX Runtime warns of such a shape, and gives the results that the nodes compute.
+      Note(differs);
+      port.dims.clear();
+      for (const int64_t size : type.shape) port.dims.push_back(SizeName(size));
     }
     result_.info.outputs.push_back(std::move(port));
     builder_.Output(output.name(), *value);

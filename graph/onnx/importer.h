@@ -21,6 +21,7 @@
 #include "graph/onnx/infer_types.h"
 #include "graph/onnx/node_order.h"
 #include "graph/onnx/origin/origin.h"
+#include "graph/onnx/sizes/asked_size.h"
 #include "graph/onnx/sizes/size_values.h"
 #include "graph/onnx_conversion.h"
 
@@ -82,6 +83,8 @@ class ModelImporter {
   // that this operator reads; dimensions of usual size 1 are left out if there are others. Empty if
   // the operator reads no symbolic dimensions.
   const DimValues& needed_sizes() const { return needed_sizes_; }
+  // After a run: the sizes that operators asked for in vain (AskFor).
+  const std::vector<AskedSize>& asked_sizes() const { return asked_sizes_; }
   // After a run: sizes of all symbolic dimensions of inputs, chosen so that they fit together
   // (graph/sizes/totals.h). Sizes from ImportOptions::dims and from given values are kept; the
   // others are usual sizes (UsualSize in graph/sizes/symbolic_size.h), changed where a sum requires
@@ -134,6 +137,10 @@ class ModelImporter {
 
   // Adds to the notes of the import.
   void Note(std::string note);
+  // Records a size that an operator needs to be longer.
+  void AskFor(AskedSize asked) { asked_sizes_.push_back(std::move(asked)); }
+  // Forgets all but the first `count` recorded sizes: of a branch that runs only at some sizes.
+  void ForgetAsked(size_t count) { asked_sizes_.resize(count); }
 
  private:
   absl::Status ReadHeader();
@@ -251,6 +258,7 @@ class ModelImporter {
   DimValues usual_sizes_;              // of dimensions that stay symbolic
   std::set<std::string> valued_dims_;  // dimensions sized by input values
   DimValues needed_sizes_;
+  std::vector<AskedSize> asked_sizes_;
   std::set<std::string> dim_names_;  // names of dimensions, without expressions over dimensions
   int64_t nodes_imported_ = 0;
   int64_t channel_block_ = 16;

@@ -130,6 +130,32 @@ constexpr int64_t kMaxIterations = 1024;
 
 const char* BranchName(bool holds) { return holds ? "then_branch" : "else_branch"; }
 
+// Whether a symbolic size takes part in the computation of `value`.
+bool DependsOnSizes(const Value& value) {
+  absl::flat_hash_set<const Node*> seen;
+  std::vector<Value> left = {value};
+  while (!left.empty()) {
+    const Value now = left.back();
+    left.pop_back();
+    const Node& node = now.node();
+    if (!seen.insert(&node).second) continue;
+    if (node.has_payload() && node.payload().dtype() == DType::kI64 &&
+        node.payload().size() <= kMaxFoldElements && IsSymbolic(node.payload().data<int64_t>())) {
+      return true;
+    }
+    for (const auto& [name, attr] : node.attrs()) {
+      const auto* number = std::get_if<int64_t>(&attr);
+      const auto* numbers = std::get_if<std::vector<int64_t>>(&attr);
+      if ((number != nullptr && IsSymbolic(*number)) ||
+          (numbers != nullptr && IsSymbolic(*numbers))) {
+        return true;
+      }
+    }
+    left.insert(left.end(), node.inputs().begin(), node.inputs().end());
+  }
+  return false;
+}
+
 // Both branches, and for each result a choice between them. One branch may be wrong at sizes at
 // which it is never executed, or have an unknown operator: then it stays what ONNX has, which is an
 // error if it is taken (graph/onnx/run_time/call.h).
@@ -140,11 +166,13 @@ Results ImportChoice(ModelImporter& importer, const onnx::NodeProto& node, const
   }
   std::vector<Result> results[2];  // else, then
   absl::Status failed[2];
+  const size_t asked = importer.asked_sizes().size();
   for (const bool holds : {false, true}) {
     auto imported = importer.TryBranch(*FindGraph(node, BranchName(holds)), scope);
     failed[holds] = imported.status();
     if (imported.ok()) results[holds] = *std::move(imported);
   }
+  if (DependsOnSizes(condition)) importer.ForgetAsked(asked);
   for (const bool holds : {false, true}) {
     if (failed[holds].ok()) continue;
     auto kept = failed[!holds].ok()

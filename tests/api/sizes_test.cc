@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "api/execution/running_sizes.h"
 #include "graph/onnx/import.h"
 #include "gtest/gtest.h"
 #include "tests/graph/onnx/onnx_text.h"
@@ -58,6 +59,30 @@ TEST(SizesTest, SizesAreThoseThatTheGraphAssumes) {
   auto sizes = api::CompleteSizes(graph, {{"a", 5}, {"b", 6}});
   ASSERT_TRUE(sizes.ok()) << sizes.status();
   EXPECT_EQ(sizes->at("c"), 11);
+}
+
+// Both branches of the kept If need a size of 1 that no name gives away, and a window needs more
+// than the usual size.
+TEST(SizesTest, AKeptOperatorIsTriedAtSizesOfOne) {
+  api::Model model;
+  ImportOptions options;
+  options.symbolic = true;
+  auto imported = ImportOnnxBytes(OnnxModel(R"(g (float[n,1,l] x, float[2,m,8] z, bool c) =>
+      (float[p,q] y) {
+    y = If (c) <then_branch = t () => (a) {
+                  s = Constant<value_ints = [2, 8]>() r = Reshape(z, s)
+                  u = AveragePool<kernel_shape = [200]>(x) v = Squeeze(u, s1) w = ReduceMax(v)
+                  s1 = Constant<value_ints = [1]>() a = Add(r, w) },
+                else_branch = f () => (b) {
+                  s = Constant<value_ints = [1, 16]>() b = Reshape(z, s) }> })")
+                                      .SerializeAsString(),
+                                  options);
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  model.graph = imported->graph;
+  model.info = imported->info;
+  const DimValues sizes = api::RunningSizes(model, {}, {});
+  EXPECT_EQ(sizes.at("m"), 1);
+  EXPECT_EQ(sizes.at("n"), 1);
 }
 
 }  // namespace

@@ -11,8 +11,10 @@
 
 namespace lemma {
 
-// The reason why ONNX does not define the result of the operator `node` on these values of its
-// operands, such as "two updates of one element"; "" if no such reason is known.
+// A reason why ONNX may not define the result of the operator `node` on these values of its
+// operands, such as "two updates of one element"; "" if none is known. Gives a reason too often
+// rather than too rarely: an integer product may exceed 31 bits, whatever its type, and the weights
+// of a convolution may be infinite, even without padding.
 std::string LeftOpen(const Node& node, absl::Span<const Tensor> operands);
 
 }  // namespace lemma

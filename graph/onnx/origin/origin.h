@@ -19,7 +19,8 @@ using NamedValue = std::pair<std::string, Value>;
 
 // A node of the model's graph, as the import understood it: its outputs are expressions over its
 // inputs. Importing the node with other inputs of the same types gives the same expressions over
-// those inputs, if the values in `asked` stay the same.
+// those inputs, if the values in `asked` and all constants stay the same, and no other input
+// becomes a constant: the import computes what depends on constants only.
 struct OriginNode {
   // Positions in the model's graph: of the node and, before it, of nodes that make lists of tensors
   // for it. Ascending.

@@ -166,6 +166,12 @@ OpenType ToOpen(const TensorType& type) {
   return {type.dtype, {type.shape.begin(), type.shape.end()}};
 }
 
+bool IsOutput(const onnx::ModelProto& model, const std::string& name) {
+  const auto& outputs = model.graph().output();
+  return std::any_of(outputs.begin(), outputs.end(),
+                     [&](const onnx::ValueInfoProto& output) { return output.name() == name; });
+}
+
 }  // namespace
 
 bool HasOpenResults(const onnx::NodeProto& node) {
@@ -228,21 +234,31 @@ absl::StatusOr<std::vector<TensorType>> ModelImporter::TypesOfOutputs(
   for (size_t i = 0; i < opaque.outputs.size(); ++i) {
     const std::string& output = opaque.outputs[i];
     auto type = DeclaredType(scope, output);
-    if (!type && may_be_open && structural::IsLoopOrScan(node, scope.opset())) {
+    bool differs_by_branch = false;
+    std::optional<OpenType> open;
+    // An output of the model may be declared as only one branch gives it: ONNX Runtime accepts
+    // that.
+    if (type && is_if && scope.depth == 0 && IsOutput(*model_, output)) {
+      if (!branches) branches = TypesOfBranches(node, scope);
+      if (i < branches->size() && (*branches)[i] && (*branches)[i]->Complete() != type) {
+        open = (*branches)[i];
+        type = open->Complete();
+        differs_by_branch = !type;
+      }
+    }
+    if (!type && !open && may_be_open && structural::IsLoopOrScan(node, scope.opset())) {
       if (!repeated) repeated = TypesOfRepeat(node, scope);
       if (repeated->ok() && i < (*repeated)->size()) type = (**repeated)[i];
     }
-    if (!type && !inferred) inferred = InferredTypesOf(opaque, inputs);
-    std::optional<OpenType> open;
-    if (!type) {
+    if (!type && !open && !inferred) inferred = InferredTypesOf(opaque, inputs);
+    if (!type && !open) {
       const auto found = inferred->find(absl::StrCat("o", i));
       if (found != inferred->end()) open = found->second;
       // ONNX's library takes a branch of unknown rank for a scalar.
       if (is_if && open && open->dims.empty()) open.reset();
     }
     if (!type && open) type = open->Complete();
-    bool differs_by_branch = false;
-    if (!type && is_if && (has_symbols || !open)) {
+    if (!type && is_if && !differs_by_branch && (has_symbols || !open)) {
       if (!branches) branches = TypesOfBranches(node, scope);
       if (i < branches->size() && (*branches)[i]) {
         open = (*branches)[i];
@@ -296,7 +312,7 @@ std::vector<std::optional<OpenType>> ModelImporter::TypesOfBranches(const onnx::
 
 std::vector<std::optional<OpenType>> ModelImporter::ImportTypesOfBranches(
     const onnx::NodeProto& node, const Scope& scope) {
-  const size_t opaque = result_.opaque.size();
+  const size_t opaque = result_.opaque.size(), asked = asked_sizes_.size();
   const auto draws = draws_;
   const auto makers = makers_;
   std::vector<Result> results[2];
@@ -309,6 +325,7 @@ std::vector<std::optional<OpenType>> ModelImporter::ImportTypesOfBranches(
     if (imported.ok()) results[holds] = *std::move(imported);
   }
   result_.opaque.resize(opaque);
+  ForgetAsked(asked);
   draws_ = draws;
   makers_ = makers;
   if (!are_known) return {};

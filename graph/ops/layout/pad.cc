@@ -203,7 +203,8 @@ absl::StatusOr<std::vector<Value>> ImportPad(OnnxImport& node) {
     moves = moves || pads[axis] != 0 || pads[rank + axis] != 0;
     if (mode != "constant" &&
         (IsSymbolic(pads[axis]) || IsSymbolic(pads[rank + axis]) ||
-         !IsAtLeast(x.shape()[axis], std::max(pads[axis], pads[rank + axis]) + 1))) {
+         !node.IsAtLeast(x.shape()[axis], std::max(pads[axis], pads[rank + axis]) + 1,
+                         OnnxImport::ShorterMeans::kAnError))) {
       if (IsSymbolic(x.shape())) {
         return node.Unsupported(absl::StrCat("mode ", mode, " around the symbolic sizes ",
                                              ToString(x.shape()), ", which may be shorter"));

@@ -139,7 +139,8 @@ absl::StatusOr<std::vector<Value>> ImportReshape(OnnxImport& node) {
       continue;
     }
     // Where a computed size is 0 or -1, it means something else.
-    if (IsSymbolic(shape[i]) && !IsAtLeast(shape[i], zero_is_zero == 0 ? 1 : 0)) {
+    if (IsSymbolic(shape[i]) && !node.IsAtLeast(shape[i], zero_is_zero == 0 ? 1 : 0,
+                                                OnnxImport::ShorterMeans::kSomethingElse)) {
       return node.Unsupported(absl::StrCat("the size ", SizeName(shape[i]),
                                            " may be 0 or -1, which have another meaning"));
     }

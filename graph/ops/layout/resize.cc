@@ -232,7 +232,9 @@ absl::StatusOr<Shape> SymbolicSizes(OnnxImport& node, const Shape& x) {
       return node.Unsupported("sizes of some axes where others are symbolic");
     }
     for (int64_t size : sizes) {
-      if (!IsAtLeast(size, 1)) return node.Unsupported("a size that may be 0");
+      if (!node.IsAtLeast(size, 1, OnnxImport::ShorterMeans::kAnError)) {
+        return node.Unsupported("a size that may be 0");
+      }
     }
     return sizes;
   }

@@ -28,6 +28,9 @@ class WithInput : public OnnxImport {
   absl::StatusOr<Value> Input(int i) override { return i == 0 ? input_ : node_.Input(i); }
   absl::StatusOr<Tensor> ConstantInput(int i) override { return node_.ConstantInput(i); }
   absl::StatusOr<Tensor> OwnConstantInput(int i) override { return node_.OwnConstantInput(i); }
+  bool IsAtLeast(int64_t size, int64_t least, ShorterMeans meaning) override {
+    return node_.IsAtLeast(size, least, meaning);
+  }
   const OnnxAttr* FindAttr(absl::string_view name) const override { return node_.FindAttr(name); }
   int64_t channel_block() const override { return node_.channel_block(); }
 

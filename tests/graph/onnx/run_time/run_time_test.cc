@@ -144,6 +144,16 @@ TEST(BranchTest, ABranchThatCannotRunIsAnErrorOnlyIfItIsTaken) {
   EXPECT_THAT(std::string(failed.status().message()), AllOf(HasSubstr("If"), HasSubstr("Reshape")));
 }
 
+// Decoders with and without a cache declare their caches' sizes as one of the branches gives them.
+TEST(BranchTest, AnOutputMayBeDeclaredAsOnlyOneBranchGivesIt) {
+  const ImportedModel model = Import(OnnxModel(R"(g (float[4] x, bool c) => (float[4] y) {
+    y = If (c) <then_branch = t () => (float[4] a) { a = Neg(x) },
+                else_branch = f () => (float[1] b) { b = ReduceSum(x) }> })"));
+  const Tensor x = Floats({-1, 2, 3, -8});
+  EXPECT_THAT(Values(RunOn(model.graph, {x, Scalar(DType::kBool, 1)})), ElementsAre(1, -2, -3, 8));
+  EXPECT_THAT(Values(RunOn(model.graph, {x, Scalar(DType::kBool, 0)})), ElementsAre(-4));
+}
+
 TEST(BranchTest, OfNoBranchThatRunsThereIsNoGraph) {
   auto imported = ImportOnnxBytes(OnnxModel(R"(g (float[4] x, bool c) => (float[4] y) {
     s = Constant <value = int64[1] {3}> ()

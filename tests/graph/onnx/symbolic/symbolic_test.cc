@@ -19,6 +19,7 @@ namespace {
 
 using testing::Contains;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Pair;
 
@@ -364,11 +365,9 @@ TEST(SymbolicTest, FixesOnlyWhatNeedsNumbers) {
 }
 
 TEST(SymbolicTest, FixesSizesThatTheModelAccepts) {
-  // A mirrored border needs a size, and a window of 400 more than the usual one.
+  // This pool needs a size, and its window of 200 more than the usual one.
   EXPECT_THAT(FixedSizes(OnnxModel("g (float[n,1,l] x) => (float[n,1,k] y) {"
-                                   " a = Constant<value_ints = [0, 0, 0, 0, 0, 150]>()"
-                                   " b = Pad<mode = \"reflect\">(x, a)"
-                                   " y = AveragePool<kernel_shape = [400]>(b) }")),
+                                   " y = LpPool<kernel_shape = [200]>(x) }")),
               Contains(Pair("l", 256)));
   // Two dimensions that have to be 1.
   EXPECT_THAT(
@@ -377,6 +376,72 @@ TEST(SymbolicTest, FixesSizesThatTheModelAccepts) {
                            " p3 = Reshape(p, a3) q = LpPool<kernel_shape = [1]>(p3)"
                            " s = Constant<value_ints = [4, 1]>() r = Reshape(z, s) }")),
       ElementsAre(Pair("a", 1), Pair("b", 1)));
+}
+
+// The import for all sizes with least lengths that operators ask for.
+absl::StatusOr<ImportedModel> WithLeastLengths(const char* text, ImportOptions options = {}) {
+  const std::string path = testing::TempDir() + "/least_lengths.onnx";
+  std::ofstream(path, std::ios::binary) << OnnxModel(text).SerializeAsString();
+  options.symbolic = options.fixes_sizes = true;
+  return ImportOnnx(path, options);
+}
+
+std::map<std::string, SizeRange> DimsOfImport(const char* text, ImportOptions options = {}) {
+  auto imported = WithLeastLengths(text, options);
+  EXPECT_TRUE(imported.ok()) << imported.status();
+  if (!imported.ok()) return {};
+  EXPECT_THAT(imported->bound_dims, IsEmpty());
+  return DimsOf(imported->graph);
+}
+
+constexpr char kMirrored[] = R"(g (float[n,l] x) => (float[n,k] y) {
+  pads = Constant<value_ints = [0, 3, 0, 64]>() y = Pad<mode = "reflect">(x, pads) })";
+
+TEST(SymbolicTest, RaisesLeastLengthsWhereShorterOnesAreErrors) {
+  EXPECT_THAT(DimsOfImport(kMirrored),
+              ElementsAre(Pair("l", SizeRange{65, SizeRange::kNoLimit}), Pair("n", SizeRange{})));
+  EXPECT_THAT(WithLeastLengths(kMirrored)->notes,
+              Contains(HasSubstr("dimension l is at least 65 here, for node of 'y' (Pad); --range "
+                                 "l=LEAST:MOST gives another range")));
+}
+
+// A size that is computed from the shape of a convolution's result must not be 0 or -1, which
+// Reshape would take for something else.
+TEST(SymbolicTest, RaisesLeastLengthsWhereShorterOnesMeanSomethingElse) {
+  EXPECT_THAT(DimsOfImport(R"(g (float[1,1,l] x) => (float[1,1,k] y) {
+                a = AveragePool<kernel_shape = [127], strides = [64]>(x) s = Shape(a)
+                y = Reshape(a, s) })"),
+              ElementsAre(Pair("l", SizeRange{127, SizeRange::kNoLimit})));
+}
+
+TEST(SymbolicTest, ARangeThatIsGivenStays) {
+  ImportOptions options;
+  options.ranges["l"] = {10, 20};
+  const auto imported = WithLeastLengths(kMirrored, options);
+  EXPECT_TRUE(absl::StrContains(imported.status().message(), "may be shorter"));
+  options.ranges["l"] = {70, 80};
+  EXPECT_THAT(DimsOfImport(kMirrored, options), Contains(Pair("l", SizeRange{70, 80})));
+}
+
+// Whether the branch runs is known only then, but not from a size: both branches are imported.
+TEST(SymbolicTest, BranchesRaiseLeastLengthsUnlessSizesChooseThem) {
+  const std::string branches =
+      R"(<then_branch = t () => (float[n,l] a) {
+           p = Constant<value_ints = [0, 0, 0, 64]>() b = Pad<mode = "reflect">(x, p)
+           s = Constant<value_ints = [0]>() e = Shape(x) o = Constant<value_ints = [0, 1]>()
+           a = Slice(b, z, e, o) },
+         else_branch = f () => (float[n,l] a) { a = Neg(x) }> })";
+  const auto with = [&](const std::string& inputs, const std::string& condition) {
+    return "g (float[n,l] x" + inputs +
+           ") => (float[n,l] y) { z = Constant<value_ints = [0, 0]>() " + condition +
+           " y = If (c) " + branches;
+  };
+  EXPECT_THAT(DimsOfImport(with(", bool c", "").c_str()),
+              Contains(Pair("l", SizeRange{65, SizeRange::kNoLimit})));
+  EXPECT_THAT(DimsOfImport(with("", R"(h = Shape(x) i = Constant<value_int = 1>()
+                g = Gather(h, i) m = Constant<value_int = 64>() c = Greater(g, m))")
+                               .c_str()),
+              Contains(Pair("l", SizeRange{})));
 }
 
 TEST(SymbolicTest, FixesTotalsToTheSumsOfTheirParts) {

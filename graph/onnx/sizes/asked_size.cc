@@ -1,0 +1,48 @@
+#include "graph/onnx/sizes/asked_size.h"
+
+#include <algorithm>
+#include <map>
+
+#include "graph/sizes/symbolic_size.h"
+
+namespace lemma {
+namespace {
+
+// Whether `size`, whose only dimension is `dim`, is known to be at least `least` if the dimension's
+// range is `range`.
+bool IsEnough(int64_t size, int64_t least, const std::string& dim, const SizeRange& range) {
+  const auto in_range = [&](const std::string& name) -> std::optional<IndexExpr> {
+    return name == dim ? std::optional<IndexExpr>(SymbolicDim(name, range)) : std::nullopt;
+  };
+  const auto expr = ParseSize(SizeName(size), in_range);
+  const auto narrowed = expr ? ToSize(*expr) : std::nullopt;
+  return narrowed && IsAtLeast(*narrowed, least);
+}
+
+}  // namespace
+
+std::optional<std::pair<std::string, int64_t>> LeastLength(const AskedSize& asked) {
+  constexpr int64_t kLongest = int64_t{1} << 20;
+  std::map<std::string, SizeRange> dims;
+  CollectDims(asked.size, &dims);
+  if (dims.size() != 1 || IsResultSize(dims.begin()->second)) return std::nullopt;
+  const auto& [name, range] = *dims.begin();
+  const int64_t most = std::min(range.most, kLongest);
+  const auto is_enough = [&](int64_t length) {
+    return IsEnough(asked.size, asked.least, name, {length, range.most});
+  };
+  // Ranges become narrower as the length grows, so what is known stays known.
+  int64_t short_of = range.least, enough = range.least;
+  while (enough <= most && !is_enough(enough)) {
+    short_of = enough;
+    enough *= 2;
+  }
+  if (enough > most) return std::nullopt;
+  while (enough - short_of > 1) {
+    const int64_t middle = short_of + (enough - short_of) / 2;
+    (is_enough(middle) ? enough : short_of) = middle;
+  }
+  return std::pair(name, enough);
+}
+
+}  // namespace lemma
