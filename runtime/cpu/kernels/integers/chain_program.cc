@@ -109,9 +109,7 @@ class ChainProgram::Compiler {
       return true;
     }
     if (args.size() == 1) {
-      if (!IsChainFunction(e.fn()) || !AddBody(node, args[0], base, on_other)) return false;
-      Push(Kind::kFunction, on_other).function = e.fn();
-      return true;
+      return AddBody(node, args[0], base, on_other) && AddFunction(e.fn(), on_other);
     }
     if (e.fn() == ScalarFn::kWhere) return AddWhere(node, e, base, on_other);
     if (args.size() != 2) return false;
@@ -119,6 +117,27 @@ class ChainProgram::Compiler {
     if (first && second) return AddJoin(node, e, base, on_other);
     return AddBody(node, args[first ? 0 : 1], base, on_other) &&
            Combine(node, e.fn(), args[first ? 1 : 0], first, on_other);
+  }
+
+  bool AddFunction(ScalarFn fn, bool on_other) {
+    switch (fn) {
+      case ScalarFn::kNeg:
+        Push(Kind::kMultiply, on_other).number = -1;
+        return true;
+      case ScalarFn::kAbs:
+        Push(Kind::kScaleNegative, on_other).number = -1;
+        Push(Kind::kAdd, on_other).number = 0;  // -0 becomes 0
+        return true;
+      case ScalarFn::kExp:
+      case ScalarFn::kLog:
+      case ScalarFn::kSqrt:
+      case ScalarFn::kErf:
+      case ScalarFn::kTanh:
+        Push(Kind::kFunction, on_other).function = fn;
+        return true;
+      default:
+        return false;
+    }
   }
 
   // x = fn(a, b), both of which depend on one value.
@@ -189,9 +208,8 @@ class ChainProgram::Compiler {
                bool on_other) {
     if (!is_first && !Info(fn).commutative()) {
       if (fn == ScalarFn::kDiv && ZeroMayChangeSign()) return false;
-      const std::optional<Kind> kind = fn == ScalarFn::kSub   ? std::optional(Kind::kSubtractFrom)
-                                       : fn == ScalarFn::kDiv ? std::optional(Kind::kDivideFrom)
-                                                              : std::nullopt;
+      if (fn != ScalarFn::kSub && fn != ScalarFn::kDiv) return false;
+      const Kind kind = fn == ScalarFn::kSub ? Kind::kSubtractFrom : Kind::kDivideFrom;
       return CombineAs(node, kind, std::nullopt, other, on_other);
     }
     return CombineAs(node, WithNumber(fn), WithOther(fn), other, on_other);
@@ -393,21 +411,6 @@ class ChainProgram::Compiler {
 std::optional<ChainProgram> ChainProgram::Compile(const CpuKernelSpec& spec, const Value& start,
                                                   absl::Span<const NodePtr> nodes, int channel) {
   return Compiler(spec, start, nodes, channel).Run(Value(nodes.back(), 0));
-}
-
-bool IsChainFunction(ScalarFn fn) {
-  switch (fn) {
-    case ScalarFn::kNeg:
-    case ScalarFn::kAbs:
-    case ScalarFn::kExp:
-    case ScalarFn::kLog:
-    case ScalarFn::kSqrt:
-    case ScalarFn::kErf:
-    case ScalarFn::kTanh:
-      return true;
-    default:
-      return false;
-  }
 }
 
 bool ChainProgram::IsLoaded(const Source& source) const {

@@ -69,9 +69,6 @@ class ChainProgram {
   kernels::ChainResult result_ = kernels::ChainResult::kF32;
 };
 
-// Whether a step of a chain can apply this function of one argument.
-bool IsChainFunction(ScalarFn fn);
-
 }  // namespace lemma::cpu
 
 #endif  // LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_CHAIN_PROGRAM_H_

@@ -344,6 +344,23 @@ std::optional<Requantization> Requantization::Of(Start start, const float* scale
   return r;
 }
 
+bool Requantization::MayTake(Kind kind) {
+  switch (kind) {
+    case Kind::kSubtractFrom:
+    case Kind::kDivideFrom:
+    case Kind::kRound:
+    case Kind::kNarrow:
+    case Kind::kFunction:
+    case Kind::kLoadF32:
+    case Kind::kKeep:
+    case Kind::kDivideOther:
+    case Kind::kSelectOther:
+      return false;
+    default:
+      return true;
+  }
+}
+
 std::optional<Requantization> Requantization::OfElements(absl::Span<const ChainStep> steps) {
   for (const ChainStep& s : steps) {
     if (IsVector(s.kind)) return std::nullopt;
