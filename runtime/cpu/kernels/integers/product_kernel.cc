@@ -52,9 +52,9 @@ class IntegerProductRunner : public Kernel {
                           (bias_ >= 0) == (spec_.head_node()->inputs().size() > 2);
     if (!complete) return absl::InternalError("an operand of a product of integers is missing");
     const WindowSizes& s = packed_.sizes();
-    nodes_ = SegmentsBehind(spec_, channel_);
-    for (const Segment& segment : nodes_) {
-      const bool has_gaps = &segment == &nodes_.back() && row_step_ != s.outputs;
+    segments_ = SegmentsBehind(spec_, channel_);
+    for (const Segment& segment : segments_) {
+      const bool has_gaps = &segment == &segments_.back() && row_step_ != s.outputs;
       std::vector<BlockProgram> programs;
       for (int64_t rows : {block_rows_, s.rows % block_rows_}) {
         for (int64_t columns : {block_columns_, s.outputs % block_columns_}) {
@@ -65,7 +65,7 @@ class IntegerProductRunner : public Kernel {
           programs.push_back(std::move(program));
         }
       }
-      segments_.push_back(std::move(programs));
+      programs_.push_back(std::move(programs));
     }
     return absl::OkStatus();
   }
@@ -76,7 +76,7 @@ class IntegerProductRunner : public Kernel {
   void Prepare(const StaticValues& statics) {
     std::vector<int> read = scales_;
     if (bias_ >= 0) read.push_back(bias_);
-    if (nodes_.size() == 1 && EndsWithChain()) AddRead(last_chain(), &read);
+    if (segments_.size() == 1 && EndsWithChain()) AddRead(last_chain(), &read);
     const std::optional<std::vector<void*>> inputs = KnownInputs(read, statics);
     if (inputs) FillFactors(*inputs, &known_.emplace());
     PrepareEnd(statics);
@@ -131,9 +131,9 @@ class IntegerProductRunner : public Kernel {
     parts.row_step = row_step_;
     parts.scales = scales_;
     parts.weight_scale = weight_scale_;
-    for (size_t n = 0; n < nodes_.size(); ++n) {
+    for (size_t n = 0; n < segments_.size(); ++n) {
       parts.parts.push_back(
-          {nodes_[n].start, nodes_[n].nodes, nodes_[n].chain ? &*nodes_[n].chain : nullptr});
+          {segments_[n].start, segments_[n].nodes, segments_[n].chain ? &*segments_[n].chain : nullptr});
     }
     return parts;
   }
@@ -143,12 +143,12 @@ class IntegerProductRunner : public Kernel {
   bool Reads(int input) const {
     bool reads = input == source_ || input == zero_ || input == bias_ ||
                  std::count(scales_.begin(), scales_.end(), input) > 0;
-    for (const std::vector<BlockProgram>& programs : segments_) {
+    for (const std::vector<BlockProgram>& programs : programs_) {
       for (const BlockProgram& program : programs) {
         reads = reads || std::count(program.operands.begin(), program.operands.end(), input) > 0;
       }
     }
-    for (const Segment& segment : nodes_) {
+    for (const Segment& segment : segments_) {
       if (!segment.chain) continue;
       for (const ChainProgram::Source& source : segment.chain->sources()) {
         reads = reads || source.input == input;
@@ -157,8 +157,8 @@ class IntegerProductRunner : public Kernel {
     return reads;
   }
 
-  bool EndsWithChain() const { return !nodes_.empty() && nodes_.back().chain.has_value(); }
-  const ChainProgram& last_chain() const { return *nodes_.back().chain; }
+  bool EndsWithChain() const { return !segments_.empty() && segments_.back().chain.has_value(); }
+  const ChainProgram& last_chain() const { return *segments_.back().chain; }
 
   // Adds the inputs that are numbers or vectors of the chain's steps.
   static void AddRead(const ChainProgram& chain, std::vector<int>* read) {
@@ -179,10 +179,10 @@ class IntegerProductRunner : public Kernel {
 
   // Finds a shorter computation of the last of several segments.
   void PrepareEnd(const StaticValues& statics) {
-    if (nodes_.size() < 2 || !EndsWithChain()) return;
+    if (segments_.size() < 2 || !EndsWithChain()) return;
     if (kernels::BestIntegerIsa() != kernels::IntegerIsa::kVnni) return;
     if (last_chain().result() == kernels::ChainResult::kF32) return;
-    if (nodes_.back().start.dtype() != DType::kF32) return;
+    if (segments_.back().start.dtype() != DType::kF32) return;
     std::vector<int> read;
     AddRead(last_chain(), &read);
     const std::optional<std::vector<void*>> inputs = KnownInputs(read, statics);
@@ -249,7 +249,7 @@ class IntegerProductRunner : public Kernel {
       if (plain) factors->wide.clear();
     }
     const bool may_be_short = kernels::BestIntegerIsa() == kernels::IntegerIsa::kVnni &&
-                              product_.is_float && factors->wide.empty() && nodes_.size() == 1 &&
+                              product_.is_float && factors->wide.empty() && segments_.size() == 1 &&
                               EndsWithChain();
     // Its preparation takes as long as some rows do.
     constexpr int64_t kFewRows = 64;
@@ -301,20 +301,34 @@ class IntegerProductRunner : public Kernel {
                  sums_step(), output);
       return absl::OkStatus();
     }
-    const std::vector<float>& scale = factors.scale;
-    const std::vector<double>& wide = factors.wide;
-    if (product_.is_float) {
-      const auto* bias = bias_ < 0 ? nullptr : static_cast<const float*>(inputs[bias_]) + first;
-      if (wide.empty()) {
-        kernels::ScaleTile(sums, rows, last - first, sums_step(),
-                           scale.empty() ? nullptr : scale.data() + first, bias);
-      } else {
-        kernels::ScaleTileWide(sums, rows, last - first, sums_step(), wide.data() + first, bias);
-      }
-    } else {
-      kernels::CompactTile(sums, rows, last - first, sums_step());
+    // Chains read and write few enough rows at a time for the first-level cache.
+    constexpr int64_t kChunk = 4096;  // elements
+    const int64_t columns = last - first;
+    const bool in_chunks = std::all_of(segments_.begin(), segments_.end(),
+                                       [](const Segment& part) { return part.chain.has_value(); });
+    const int64_t chunk = in_chunks ? std::clamp<int64_t>(kChunk / columns, 1, rows) : rows;
+    for (int64_t i = 0; i < rows; i += chunk) {
+      const int64_t count = std::min(chunk, rows - i);
+      int32_t* part = sums + i * sums_step();
+      Scale(factors, inputs, first, count, columns, part);
+      LEMMA_RETURN_IF_ERROR(Finish(pixel + i, count, first, columns, inputs, output,
+                                   reinterpret_cast<char*>(part),
+                                   scratch + patch_bytes() + sums_bytes()));
     }
-    return Finish(pixel, rows, first, last - first, inputs, output, scratch + patch_bytes());
+    return absl::OkStatus();
+  }
+
+  // Makes the sums numbers of the product's type, without gaps between the rows.
+  void Scale(const Factors& factors, absl::Span<void* const> inputs, int64_t first, int64_t rows,
+             int64_t columns, int32_t* sums) const {
+    if (!product_.is_float) return kernels::CompactTile(sums, rows, columns, sums_step());
+    const auto* bias = bias_ < 0 ? nullptr : static_cast<const float*>(inputs[bias_]) + first;
+    if (!factors.wide.empty()) {
+      kernels::ScaleTileWide(sums, rows, columns, sums_step(), factors.wide.data() + first, bias);
+      return;
+    }
+    const float* scale = factors.scale.empty() ? nullptr : factors.scale.data() + first;
+    kernels::ScaleTile(sums, rows, columns, sums_step(), scale, bias);
   }
 
   // Computes the last segment. x: the sums or floats of the block, rows `x_step` elements apart.
@@ -339,39 +353,40 @@ class IntegerProductRunner : public Kernel {
     requantization.Run(block);
   }
 
-  // Computes the segments; `tiles` holds the sums and has room for two more tiles.
+  // Computes the segments; `tile` holds the sums, and `spare` has room for two more tiles.
   absl::Status Finish(int64_t pixel, int64_t rows, int64_t first, int64_t columns,
-                      absl::Span<void* const> inputs, void* output, char* tiles) const {
+                      absl::Span<void* const> inputs, void* output, char* tile,
+                      char* spare) const {
     const int64_t outputs = packed_.sizes().outputs;
     if (segments_.empty()) {
       for (int64_t i = 0; i < rows; ++i) {
         std::memcpy(static_cast<int32_t*>(output) + (pixel + i) * row_step_ + first,
-                    reinterpret_cast<int32_t*>(tiles) + i * columns, columns * 4);
+                    reinterpret_cast<int32_t*>(tile) + i * columns, columns * 4);
       }
       return absl::OkStatus();
     }
-    char* from = tiles;
+    char* from = tile;
     for (size_t n = 0; n < segments_.size(); ++n) {
       const bool is_last = n + 1 == segments_.size();
-      const BlockProgram* program = nullptr;
-      const int64_t start = pixel * outputs + first;
-      for (const BlockProgram& p : segments_[n]) {
-        if (p.rows == rows && p.columns == columns) program = &p;
-      }
-      char* to =
-          is_last ? static_cast<char*>(output) + (pixel * row_step_ + first) * SizeOf(program->to)
-                  : tiles + (1 + n % 2) * sums_bytes();
+      const auto bytes = static_cast<int64_t>(SizeOf(segments_[n].nodes.back()->type(0).dtype));
+      char* to = is_last ? static_cast<char*>(output) + (pixel * row_step_ + first) * bytes
+                         : spare + n % 2 * sums_bytes();
       if (is_last && end_) {
         Requantize(*end_, inputs, pixel, first, rows, columns, from, columns, output);
         continue;
       }
-      if (nodes_[n].chain) {
-        nodes_[n].chain->Run(inputs, {pixel, first, rows, columns, row_steps_},
+      if (segments_[n].chain) {
+        segments_[n].chain->Run(inputs, {pixel, first, rows, columns, row_steps_},
                         reinterpret_cast<const float*>(from), columns, to,
                         is_last ? row_step_ : columns);
         from = to;
         continue;
       }
+      const BlockProgram* program = nullptr;
+      for (const BlockProgram& p : programs_[n]) {
+        if (p.rows == rows && p.columns == columns) program = &p;
+      }
+      const int64_t start = pixel * outputs + first;
       std::vector<TensorView> in = {{from, program->from, {columns, 1}}};
       for (size_t i = 0; i < program->operands.size(); ++i) {
         const CpuKernelSpec::Operand& operand = spec_.inputs[program->operands[i]];
@@ -406,8 +421,8 @@ class IntegerProductRunner : public Kernel {
   std::vector<int64_t> row_steps_;  // of full operands
   int64_t row_step_ = 0;            // of the result: elements between pixels or rows
   int64_t block_rows_ = 1, block_columns_ = 1;
-  std::vector<std::vector<BlockProgram>> segments_;
-  std::vector<Segment> nodes_;                       // of each segment
+  std::vector<std::vector<BlockProgram>> programs_;  // of each segment
+  std::vector<Segment> segments_;
   std::optional<kernels::Requantization> end_;  // the last of several segments, which is a chain
 };
 
