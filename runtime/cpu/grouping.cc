@@ -280,8 +280,8 @@ class Grouper {
   }
 
   // Adds the element-wise nodes in f32 that read `v` on several ways, up to the one where these
-  // join, such as a GELU in five operators. Returns this last one; -1, and adds nothing, if the ways
-  // do not join in such a node or are long.
+  // join, such as a GELU in five operators. Returns this last one; -1, and adds nothing, if the
+  // ways do not join in such a node or are long.
   int TakeUntilJoin(const Value& v, int group, CpuKernelSpec* spec) {
     constexpr size_t kMostNodes = 12;
     std::set<int> next;

@@ -137,13 +137,17 @@ TEST_F(Activations, OfStraightPiecesGiveEveryBit) {
 }
 
 TEST_F(Activations, OfOtherFunctionsAreWithinAStep) {
-  const Function functions[] = {
-      Of("sigmoid"),   Of("tanh"),       Of("silu"),         Of("gelu"),
-      Of("gelu_tanh"), Of("hard_swish"), Of("hard_sigmoid"), Of("elu"),
-      Of("selu"),      Of("celu"),       Of("softplus"),     Of("softsign"),
-      Of("mish"),      Of("exp"),        Of("erf"),          Of("sin"),
-      Of("reciprocal"), Of("log"),       Of("sqrt"),
-      Of("floor"),     Of("sign"),       Of("thresholded_relu")};
+  const Function functions[] = {Of("sigmoid"),      Of("tanh"),
+                                Of("silu"),         Of("gelu"),
+                                Of("gelu_tanh"),    Of("hard_swish"),
+                                Of("hard_sigmoid"), Of("elu"),
+                                Of("selu"),         Of("celu"),
+                                Of("softplus"),     Of("softsign"),
+                                Of("mish"),         Of("exp"),
+                                Of("erf"),          Of("sin"),
+                                Of("reciprocal"),   Of("log"),
+                                Of("sqrt"),         Of("floor"),
+                                Of("sign"),         Of("thresholded_relu")};
   for (const Function& f : functions) {
     Check(Then(With("mul", 0.03125), Then(f, With("mul", 64))), 0.004);
     Check(Then(f, Added()), 0.004);

@@ -126,7 +126,7 @@ inline std::vector<Tensor> InputsOf(const Graph& graph, Values values, uint64_t 
 }
 
 inline std::vector<Tensor> OutputsOf(const Graph& graph, Backend* backend,
-                              const std::vector<Tensor>& inputs, int threads) {
+                                     const std::vector<Tensor>& inputs, int threads) {
   CompileOptions options;
   options.threads = threads;
   auto executable = backend->Compile(graph, options);

@@ -255,8 +255,8 @@ void ApplyChain(const float* x, int64_t x_step, int64_t rows, int64_t columns,
                 const ChainStep* steps, int count, ChainResult result, void* y, int64_t y_step,
                 IntegerIsa isa) {
 #if defined(__x86_64__)
-  const bool calls = std::any_of(
-      steps, steps + count, [](const ChainStep& s) { return s.kind == Kind::kFunction; });
+  const bool calls = std::any_of(steps, steps + count,
+                                 [](const ChainStep& s) { return s.kind == Kind::kFunction; });
 #endif
   for (int64_t i = 0; i < rows; ++i) {
     int64_t j = 0;

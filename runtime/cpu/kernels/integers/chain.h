@@ -28,7 +28,7 @@ struct ChainStep {
     kNarrow,         // clamped to [low, high], rounded towards zero; NaN becomes 0
     kQuantize,       // four steps in one: kDivide, kRound, + offset, kNarrow
     kFunction,       // function(x)
-    kLoadU8,    // other = an element of `data`, which has one element for each x
+    kLoadU8,         // other = an element of `data`, which has one element for each x
     kLoadI8,
     kLoadF32,
     kLoadVector,    // other = an element of `data`, which has one f32 for each column

@@ -74,9 +74,8 @@ class ChainProgram::Compiler {
       body = ScalarExpr(body.args()[0]);
     }
     const bool from_floats =
-        std::all_of(node.inputs().begin(), node.inputs().end(), [&](const Value& v) {
-          return !ReadsStart(v) || v.dtype() == DType::kF32;
-        });
+        std::all_of(node.inputs().begin(), node.inputs().end(),
+                    [&](const Value& v) { return !ReadsStart(v) || v.dtype() == DType::kF32; });
     if (!narrow && from_floats) return AddBody(node, body, base, on_other);
     // A conversion from or to integers of 8 bits.
     if (body.kind() != ScalarExpr::Kind::kRead || node.inputs().size() != 1) return false;
@@ -148,8 +147,8 @@ class ChainProgram::Compiler {
     if (!AddValue(common, base, false)) return false;
     Push(Kind::kKeep);
     keeps_ = true;
-    const bool added = AddBody(node, e.args()[1], common, true) &&
-                       AddBody(node, e.args()[0], common, false);
+    const bool added =
+        AddBody(node, e.args()[1], common, true) && AddBody(node, e.args()[0], common, false);
     keeps_ = false;
     if (!added || (*kind == Kind::kDivideOther && ZeroMayChangeSign())) return false;
     Push(*kind);

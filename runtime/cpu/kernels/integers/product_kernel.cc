@@ -132,8 +132,8 @@ class IntegerProductRunner : public Kernel {
     parts.scales = scales_;
     parts.weight_scale = weight_scale_;
     for (size_t n = 0; n < segments_.size(); ++n) {
-      parts.parts.push_back(
-          {segments_[n].start, segments_[n].nodes, segments_[n].chain ? &*segments_[n].chain : nullptr});
+      parts.parts.push_back({segments_[n].start, segments_[n].nodes,
+                             segments_[n].chain ? &*segments_[n].chain : nullptr});
     }
     return parts;
   }
@@ -355,8 +355,7 @@ class IntegerProductRunner : public Kernel {
 
   // Computes the segments; `tile` holds the sums, and `spare` has room for two more tiles.
   absl::Status Finish(int64_t pixel, int64_t rows, int64_t first, int64_t columns,
-                      absl::Span<void* const> inputs, void* output, char* tile,
-                      char* spare) const {
+                      absl::Span<void* const> inputs, void* output, char* tile, char* spare) const {
     const int64_t outputs = packed_.sizes().outputs;
     if (segments_.empty()) {
       for (int64_t i = 0; i < rows; ++i) {
@@ -377,8 +376,8 @@ class IntegerProductRunner : public Kernel {
       }
       if (segments_[n].chain) {
         segments_[n].chain->Run(inputs, {pixel, first, rows, columns, row_steps_},
-                        reinterpret_cast<const float*>(from), columns, to,
-                        is_last ? row_step_ : columns);
+                                reinterpret_cast<const float*>(from), columns, to,
+                                is_last ? row_step_ : columns);
         from = to;
         continue;
       }

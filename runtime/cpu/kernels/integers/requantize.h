@@ -31,9 +31,9 @@ class Requantization {
   // are copied. nullopt if the bound is useless or the steps have another form than the following.
   // There are one or two stages; each has min, max and arithmetic with numbers and vectors, and
   // ends with kQuantize. In each, negative numbers may be multiplied once (kScaleNegative,
-  // kScaleNegativeOther), before min and max. One stage may add an integer that is loaded. In the first stage, before
-  // anything is added, there may be one product with a gate: an integer for each column
-  // (kLoadVectorU8 or kLoadVectorI8) that may differ from run to run.
+  // kScaleNegativeOther), before min and max. One stage may add an integer that is loaded. In the
+  // first stage, before anything is added, there may be one product with a gate: an integer for
+  // each column (kLoadVectorU8 or kLoadVectorI8) that may differ from run to run.
   static std::optional<Requantization> Of(Start start, const float* scale, const float* shift,
                                           int64_t columns, absl::Span<const ChainStep> steps);
   // Whether there are such steps of this kind.
@@ -67,8 +67,9 @@ class Requantization {
 
   // The result of a stage is the nearest integer to x * factor + other * other_factor + addend,
   // within [low, high], unless that number is more than `reach` away from the integer. x is the sum
-  // or the result of the stage before. If there are slopes, the sum is multiplied by the slope where
-  // it is negative, and `after` is added; other_is_after: so is the term of `other`, not before.
+  // or the result of the stage before. If there are slopes, the sum is multiplied by the slope
+  // where it is negative, and `after` is added; other_is_after: so is the term of `other`, not
+  // before.
   struct Stage {
     std::vector<float> factor, addend;  // of each column; filled up with zeros
     std::vector<float> slope, after;    // the same; may be empty

@@ -97,8 +97,8 @@ int64_t RunVectors(const RequantizedBlock& b, __mmask16 last, int64_t* doubtful)
         __m512 number = _mm512_fmadd_ps(x[k], factor[s][k], rest);
         if (stage.slope != nullptr) {
           const __mmask16 negative = _mm512_cmp_ps_mask(number, _mm512_setzero_ps(), _CMP_LT_OQ);
-          number = _mm512_mask_mul_ps(number, negative, number,
-                                      _mm512_loadu_ps(stage.slope + 16 * k));
+          number =
+              _mm512_mask_mul_ps(number, negative, number, _mm512_loadu_ps(stage.slope + 16 * k));
           __m512 after = _mm512_loadu_ps(stage.after + 16 * k);
           if (stage.other_is_after) after = with_other(after);
           number = _mm512_add_ps(number, after);

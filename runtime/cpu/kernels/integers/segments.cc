@@ -88,8 +88,7 @@ std::vector<Segment> SegmentsBehind(const CpuKernelSpec& spec, int channel) {
       result.push_back(std::move(segment));
       continue;
     }
-    const auto until =
-        std::find(segment.nodes.begin(), segment.nodes.end(), middle.node_ptr()) + 1;
+    const auto until = std::find(segment.nodes.begin(), segment.nodes.end(), middle.node_ptr()) + 1;
     const std::vector<NodePtr> first(segment.nodes.begin(), until);
     result.push_back({segment.start, NodesBehind(segment.start, first), std::nullopt});
     compile(&result.back());
