@@ -1,6 +1,6 @@
 // Requantization gives the bytes of the steps that it replaces, also where two roundings of the
 // quotient have different nearest integers.
-#include "runtime/cpu/kernels/integers/requantize.h"
+#include "runtime/cpu/kernels/integers/requantization/requantize.h"
 
 #include <algorithm>
 #include <climits>

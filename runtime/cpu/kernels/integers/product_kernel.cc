@@ -18,7 +18,7 @@
 #include "runtime/cpu/kernels/integers/chain_program.h"
 #include "runtime/cpu/kernels/integers/epilogue_program.h"
 #include "runtime/cpu/kernels/integers/packed_product.h"
-#include "runtime/cpu/kernels/integers/requantize.h"
+#include "runtime/cpu/kernels/integers/requantization/requantize.h"
 #include "runtime/cpu/kernels/integers/segments.h"
 #include "runtime/cpu/kernels/integers/tiles.h"
 

@@ -7,7 +7,7 @@
 #include "base/status_macros.h"
 #include "graph/expr/compose.h"
 #include "runtime/cpu/kernels/dnnl_util.h"
-#include "runtime/cpu/kernels/integers/requantize.h"
+#include "runtime/cpu/kernels/integers/requantization/requantize.h"
 #include "runtime/cpu/kernels/integers/tiles.h"
 #include "runtime/plan/compose_nodes.h"
 

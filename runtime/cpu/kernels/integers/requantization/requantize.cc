@@ -1,4 +1,4 @@
-#include "runtime/cpu/kernels/integers/requantize.h"
+#include "runtime/cpu/kernels/integers/requantization/requantize.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "runtime/cpu/kernels/integers/requantize_block.h"
+#include "runtime/cpu/kernels/integers/requantization/requantize_block.h"
 
 namespace lemma::kernels {
 namespace {

@@ -7,8 +7,8 @@
 // such a product. Its error is bounded; where the bound may change the
 // nearest integer, the exact computation decides. So the results are those of the exact
 // computation.
-#ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_REQUANTIZE_H_
-#define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_REQUANTIZE_H_
+#ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_REQUANTIZATION_REQUANTIZE_H_
+#define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_REQUANTIZATION_REQUANTIZE_H_
 
 #include <cstdint>
 #include <optional>
@@ -109,4 +109,4 @@ class Requantization {
 
 }  // namespace lemma::kernels
 
-#endif  // LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_REQUANTIZE_H_
+#endif  // LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_REQUANTIZATION_REQUANTIZE_H_

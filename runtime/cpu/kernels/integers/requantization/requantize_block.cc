@@ -1,4 +1,4 @@
-#include "runtime/cpu/kernels/integers/requantize_block.h"
+#include "runtime/cpu/kernels/integers/requantization/requantize_block.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
