@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
@@ -246,6 +248,11 @@ class Grouper {
         at = users[1];
         continue;
       }
+      if (users.size() > 1 && def == &IntegerProductKernel()) {
+        at = TakeUntilJoin(v, group, spec);
+        if (at < 0) return;
+        continue;
+      }
       if (users.size() != 1 || uses_.IsOutput(v) || !Free(users[0]) || !Pointwise(users[0])) return;
       const NodePtr& user = uses_.nodes[users[0]];
       if (user->type(0).shape != v.shape()) return;
@@ -270,6 +277,35 @@ class Grouper {
       spec->nodes.push_back(uses_.nodes[users[i]]);
     }
     return true;
+  }
+
+  // Adds the element-wise nodes in f32 that read `v` on several ways, up to the one where these
+  // join, such as a GELU in five operators. Returns this last one; -1, and adds nothing, if the
+  // ways do not join in such a node or are long.
+  int TakeUntilJoin(const Value& v, int group, CpuKernelSpec* spec) {
+    constexpr size_t kMostNodes = 12;
+    std::set<int> next;
+    std::vector<int> nodes;
+    CpuKernelSpec grown = *spec;
+    std::optional<Domain> domain = traits_.Of(v.node()).domain;
+    for (Value at = v; nodes.empty() || !next.empty(); at = Value(uses_.nodes[nodes.back()], 0)) {
+      if (uses_.IsOutput(at) || nodes.size() == kMostNodes) return -1;
+      const std::vector<int>& users = uses_.Users(at);
+      next.insert(users.begin(), users.end());
+      if (next.empty()) return -1;
+      const int i = *next.begin();
+      next.erase(next.begin());
+      const NodePtr& node = uses_.nodes[i];
+      if (!Free(i) || !Pointwise(i) || node->num_outputs() != 1) return -1;
+      if (!(node->type(0) == v.type()) || v.dtype() != DType::kF32) return -1;
+      domain = Common(*domain, traits_.Of(*node).domain);
+      if (!domain || !spec->def->fuses(grown, *node)) return -1;
+      grown.nodes.push_back(node);
+      nodes.push_back(i);
+    }
+    for (const int i : nodes) Add(group, i);
+    spec->nodes = std::move(grown.nodes);
+    return nodes.back();
   }
 
   // Joins the element-wise group that alone reads node i, or opens a group.

@@ -176,14 +176,35 @@ class IntegerStatementReader {
           LEMMA_ASSIGN_OR_RETURN(y, As(y, DType::kF32));
           break;
         }
+        case Kind::kKeep: {
+          y = x;
+          break;
+        }
         case Kind::kTakeOther: {
           x = y;
           break;
         }
         case Kind::kAddOther:
         case Kind::kSubtractOther:
-        case Kind::kMultiplyOther: {
+        case Kind::kMultiplyOther:
+        case Kind::kDivideOther:
+        case Kind::kScaleNegativeOther: {
           LEMMA_ASSIGN_OR_RETURN(x, builder_.Op(NameOf(step.kind), {x, y}));
+          break;
+        }
+        case Kind::kSelectOther: {
+          LEMMA_ASSIGN_OR_RETURN(const Value negative, builder_.Op("less", {x, Constant({}, {0})}));
+          LEMMA_ASSIGN_OR_RETURN(x, builder_.Op("where", {negative, y, x}));
+          break;
+        }
+        case Kind::kFunction: {
+          LEMMA_ASSIGN_OR_RETURN(changed, builder_.Op(Info(step.function).name, {changed}));
+          break;
+        }
+        case Kind::kSubtractFrom:
+        case Kind::kDivideFrom: {
+          LEMMA_ASSIGN_OR_RETURN(Value number, NumberOr(input, step.number));
+          LEMMA_ASSIGN_OR_RETURN(changed, builder_.Op(NameOf(step.kind), {number, changed}));
           break;
         }
         case Kind::kRound: {
@@ -236,17 +257,23 @@ class IntegerStatementReader {
       case Kind::kAddOther:
         return "add";
       case Kind::kSubtract:
+      case Kind::kSubtractFrom:
       case Kind::kSubtractOther:
         return "sub";
       case Kind::kMultiply:
       case Kind::kMultiplyOther:
         return "mul";
       case Kind::kDivide:
+      case Kind::kDivideFrom:
+      case Kind::kDivideOther:
         return "div";
       case Kind::kMin:
         return "min";
       case Kind::kMax:
         return "max";
+      case Kind::kScaleNegative:
+      case Kind::kScaleNegativeOther:
+        return "prelu";
       default:
         return "";
     }

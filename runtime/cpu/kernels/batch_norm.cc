@@ -10,7 +10,7 @@
 #include "runtime/cpu/kernels/dnnl_util.h"
 #include "runtime/cpu/kernels/integers/known_chain.h"
 #include "runtime/cpu/kernels/integers/operands.h"
-#include "runtime/cpu/kernels/integers/requantize.h"
+#include "runtime/cpu/kernels/integers/requantization/requantize.h"
 #include "runtime/cpu/kernels/integers/tiles.h"
 #include "runtime/cpu/kernels/vectorized/channel_affine.h"
 

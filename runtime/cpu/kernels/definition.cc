@@ -12,7 +12,7 @@
 #include "runtime/cpu/kernels/integers/chain_program.h"
 #include "runtime/cpu/kernels/integers/ending_chain.h"
 #include "runtime/cpu/kernels/integers/epilogue_program.h"
-#include "runtime/cpu/kernels/integers/requantize.h"
+#include "runtime/cpu/kernels/integers/requantization/requantize.h"
 #include "runtime/cpu/kernels/integers/table.h"
 #include "runtime/cpu/kernels/integers/tiles.h"
 #include "runtime/cpu/kernels/kernel.h"

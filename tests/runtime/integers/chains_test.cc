@@ -1,6 +1,7 @@
 // Chains of element-wise steps on vectors give what they give on single numbers.
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <random>
 #include <vector>
 
@@ -16,6 +17,8 @@ TEST(Chains, DoNotDependOnVectors) {
   using kernels::ChainStep;
   using Kind = ChainStep::Kind;
   constexpr int64_t kRows = 3, kColumns = 64 + 32 + 16 + 8 + 3;  // of every kind of block
+  constexpr ScalarFn kFunctions[] = {ScalarFn::kExp, ScalarFn::kLog, ScalarFn::kSqrt,
+                                     ScalarFn::kErf, ScalarFn::kTanh};
   std::mt19937_64 random(9);
   std::vector<float> x(kRows * kColumns), full(x.size()), vector(kColumns);
   std::vector<uint8_t> bytes(x.size());
@@ -29,11 +32,12 @@ TEST(Chains, DoNotDependOnVectors) {
   x[1] = x[41] = INFINITY;
   x[2] = x[42] = -INFINITY;
   x[3] = x[43] = 1e-44f;
-  for (int trial = 0; trial < 300; ++trial) {
+  for (int trial = 0; trial < 500; ++trial) {
     std::vector<ChainStep> steps;
     for (const int n = 1 + static_cast<int>(random() % 12); static_cast<int>(steps.size()) < n;) {
       ChainStep s;
-      s.kind = static_cast<Kind>(random() % 20);
+      s.kind = static_cast<Kind>(random() % (static_cast<uint64_t>(Kind::kSelectOther) + 1));
+      s.function = kFunctions[random() % std::size(kFunctions)];
       s.number = random() % 3 == 0 ? -1.5f : 7.25f;
       s.on_other = s.kind < Kind::kLoadU8 && random() % 4 == 0;
       s.offset = 3;

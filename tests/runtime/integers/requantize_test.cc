@@ -1,6 +1,6 @@
 // Requantization gives the bytes of the steps that it replaces, also where two roundings of the
 // quotient have different nearest integers.
-#include "runtime/cpu/kernels/integers/requantize.h"
+#include "runtime/cpu/kernels/integers/requantization/requantize.h"
 
 #include <algorithm>
 #include <climits>
@@ -85,6 +85,9 @@ class RequantizeTest : public ::testing::Test {
       steps_.push_back(Step(v == 0 ? Kind::kMultiplyOther : Kind::kAddOther));
     }
     steps_.insert(steps_.end(), c.steps.begin(), c.steps.end());
+    for (ChainStep& s : steps_) {
+      if (s.kind == Kind::kLoadVector && s.data == nullptr) s.data = vectors_[0].data();
+    }
     has_scale_ = c.has_scale;
     has_shift_ = c.has_shift;
   }
@@ -115,8 +118,14 @@ class RequantizeTest : public ::testing::Test {
     double addend = has_shift_ ? shift_[static_cast<size_t>(column)] : 0;
     factor /= steps_.back().number;
     addend /= steps_.back().number;
-    const double half = static_cast<double>(Integer(-140, 270)) + 0.5;
-    return static_cast<int32_t>(std::lround((half - addend) / factor));
+    double half = static_cast<double>(Integer(-140, 270)) + 0.5;
+    for (const ChainStep& s : steps_) {
+      const bool by_vector = s.kind == Kind::kScaleNegativeOther;
+      if (half >= 0 || (!by_vector && s.kind != Kind::kScaleNegative)) continue;
+      half /= by_vector ? vectors_[0][static_cast<size_t>(column)] : s.number;
+    }
+    return static_cast<int32_t>(
+        std::lround(std::clamp((half - addend) / factor, double{INT32_MIN}, double{INT32_MAX})));
   }
 
   std::mt19937_64 random_{20261129};
@@ -172,6 +181,47 @@ std::vector<Case> Cases() {
         Step(Kind::kLoadU8), OnOther(Step(Kind::kSubtract, 3)),
         OnOther(Step(Kind::kMultiply, 0.0301f)), Step(Kind::kAddOther), Step(Kind::kMax, 0),
         Quantize(0.05f, 0, 0, 255)}},
+      {"bent", true, true, {Step(Kind::kScaleNegative, 0.1f), Quantize(n, 31, 0, 255)}},
+      {"bent up", true, true, {Step(Kind::kScaleNegative, -0.7f), Quantize(n, 0, 0, 255)}},
+      {"bent down", true, true, {Step(Kind::kScaleNegative, 3.3f), Quantize(n, -5, -128, 127)}},
+      {"flat", true, true, {Step(Kind::kScaleNegative, 0), Quantize(n, 7, 0, 255)}},
+      {"bent, without scale and shift",
+       false,
+       false,
+       {Step(Kind::kScaleNegative, 0.25f), Quantize(2, 40, 0, 255)}},
+      {"bent between arithmetic",
+       true,
+       true,
+       {Step(Kind::kMultiply, -1.2f), Step(Kind::kAdd, 0.3f), Step(Kind::kScaleNegative, 0.3f),
+        Step(Kind::kMultiply, 1.7f), Step(Kind::kAdd, -0.4f), Clip(-3, 5),
+        Quantize(n, 100, 0, 255)}},
+      {"bent vectors",
+       true,
+       true,
+       {Step(Kind::kScaleNegative, 0.01f), Quantize(n, 90, 0, 255)},
+       true,
+       true},
+      {"bent by a vector",
+       true,
+       true,
+       {Step(Kind::kLoadVector), Step(Kind::kScaleNegativeOther), Quantize(n, 60, 0, 255)}},
+      {"bent after a sum",
+       true,
+       true,
+       {Step(Kind::kLoadU8), OnOther(Step(Kind::kSubtract, 90)),
+        OnOther(Step(Kind::kMultiply, 0.021f)), Step(Kind::kAddOther),
+        Step(Kind::kScaleNegative, 2.1f), Quantize(n, 70, 0, 255)}},
+      {"bent before a sum",
+       true,
+       true,
+       {Step(Kind::kScaleNegative, 0.2f), Step(Kind::kLoadI8),
+        OnOther(Step(Kind::kMultiply, 0.017f)), Step(Kind::kAddOther), Quantize(n, 70, 0, 255)}},
+      {"quantized, bent and quantized",
+       true,
+       true,
+       {Quantize(n, 117, 0, 255), Step(Kind::kSubtract, 117), Step(Kind::kMultiply, n),
+        Step(Kind::kLoadU8), OnOther(Step(Kind::kMultiply, 0.0301f)), Step(Kind::kAddOther),
+        Step(Kind::kScaleNegative, 0.11f), Quantize(0.05f, 20, 0, 255)}},
       {"one scale is twice another",  // half of the numbers lie halfway
        true,
        true,
@@ -254,6 +304,8 @@ TEST_F(RequantizeTest, OfFloats) {
       {Quantize(n, 17, 0, 255)},
       {Quantize(n, -3, -128, 127)},
       {Step(Kind::kMax, 0), Quantize(n, 0, 0, 255)},
+      {Step(Kind::kScaleNegative, 0.1f), Quantize(n, 31, 0, 255)},
+      {Step(Kind::kScaleNegative, 0), Quantize(n, 31, 0, 255)},  // of an infinity, NaN
       {Step(Kind::kMultiply, 0.3f), Quantize(n, 0, 0, 255), Step(Kind::kMultiply, n),
        Quantize(0.05f, 9, 0, 255)},
       {Step(Kind::kLoadU8), OnOther(Step(Kind::kMultiply, 0.021f)), Step(Kind::kAddOther),

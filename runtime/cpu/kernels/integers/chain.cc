@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/lanes/lane_ops.h"
 #include "runtime/cpu/kernels/integers/tiles.h"
 
 #if defined(__x86_64__)
@@ -22,6 +23,12 @@ float At(const ChainStep& s, int64_t i, int64_t j) {
 float Least(float a, float b) { return a != a || a < b ? a : b; }
 float Greatest(float a, float b) { return a != a || a > b ? a : b; }
 
+float ScaledNegative(float v, float number) { return v < 0 ? v * number : v; }
+
+void Apply(ScalarFn function, float* v, int64_t count) {
+  Lanes<float>().unary[static_cast<int>(function)](v, v, count);
+}
+
 float Narrowed(float v, const ChainStep& s) {
   return v == v ? std::trunc(std::min(std::max(v, s.low), s.high)) + 0.0f : 0.0f;
 }
@@ -37,17 +44,26 @@ float OneElement(float x, const ChainStep* steps, int count, int64_t i, int64_t 
       case Kind::kSubtract:
         v = v - s->number;
         break;
+      case Kind::kSubtractFrom:
+        v = s->number - v;
+        break;
       case Kind::kMultiply:
         v = v * s->number;
         break;
       case Kind::kDivide:
         v = v / s->number;
         break;
+      case Kind::kDivideFrom:
+        v = s->number / v;
+        break;
       case Kind::kMin:
         v = Least(v, s->number);
         break;
       case Kind::kMax:
         v = Greatest(v, s->number);
+        break;
+      case Kind::kScaleNegative:
+        v = ScaledNegative(v, s->number);
         break;
       case Kind::kRound:
         v = std::nearbyint(v);
@@ -60,6 +76,9 @@ float OneElement(float x, const ChainStep* steps, int count, int64_t i, int64_t 
         break;
       case Kind::kQuantize:
         v = Narrowed(std::nearbyint(v / s->number) + s->offset, *s);
+        break;
+      case Kind::kFunction:
+        Apply(s->function, &v, 1);
         break;
       case Kind::kLoadU8:
         y = At<uint8_t>(*s, i, j);
@@ -79,6 +98,9 @@ float OneElement(float x, const ChainStep* steps, int count, int64_t i, int64_t 
       case Kind::kLoadVectorI8:
         y = At<int8_t>(*s, 0, j);
         break;
+      case Kind::kKeep:
+        y = x;
+        break;
       case Kind::kTakeOther:
         x = y;
         break;
@@ -90,6 +112,15 @@ float OneElement(float x, const ChainStep* steps, int count, int64_t i, int64_t 
         break;
       case Kind::kMultiplyOther:
         x = x * y;
+        break;
+      case Kind::kDivideOther:
+        x = x / y;
+        break;
+      case Kind::kScaleNegativeOther:
+        x = ScaledNegative(x, y);
+        break;
+      case Kind::kSelectOther:
+        x = x < 0 ? y : x;
         break;
     }
   }
@@ -134,6 +165,9 @@ inline Floats LoadI8(const int8_t* from) {
 }
 inline Floats Least(Floats a, Floats b) { return _mm256_min_ps(a, b); }
 inline Floats Greatest(Floats a, Floats b) { return _mm256_max_ps(a, b); }
+inline Floats IfNegative(Floats x, Floats y) {
+  return _mm256_blendv_ps(x, y, _mm256_cmp_ps(x, _mm256_setzero_ps(), _CMP_LT_OQ));
+}
 inline Floats Nearest(Floats x) {
   return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
@@ -188,6 +222,9 @@ inline Floats LoadI8(const int8_t* from) {
 }
 inline Floats Least(Floats a, Floats b) { return _mm512_min_ps(a, b); }
 inline Floats Greatest(Floats a, Floats b) { return _mm512_max_ps(a, b); }
+inline Floats IfNegative(Floats x, Floats y) {
+  return _mm512_mask_mov_ps(x, _mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_LT_OQ), y);
+}
 inline Floats Nearest(Floats x) {
   return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
@@ -217,18 +254,21 @@ inline void StoreBytes(const Floats* x, bool /*is_signed*/, char* to) {
 void ApplyChain(const float* x, int64_t x_step, int64_t rows, int64_t columns,
                 const ChainStep* steps, int count, ChainResult result, void* y, int64_t y_step,
                 IntegerIsa isa) {
+#if defined(__x86_64__)
+  const bool calls = std::any_of(steps, steps + count,
+                                 [](const ChainStep& s) { return s.kind == Kind::kFunction; });
+#endif
   for (int64_t i = 0; i < rows; ++i) {
     int64_t j = 0;
 #if defined(__x86_64__)
     const float* row = x == nullptr ? x : x + i * x_step;
     if (isa == IntegerIsa::kVnni) {
-      j = avx512::ApplyBlocks<4>(row, i, j, columns, steps, count, result, y, i * y_step);
-      j = avx512::ApplyBlocks<2>(row, i, j, columns, steps, count, result, y, i * y_step);
-      j = avx512::ApplyBlocks<1>(row, i, j, columns, steps, count, result, y, i * y_step);
+      const auto apply = calls ? avx512::ApplyRow<true> : avx512::ApplyRow<false>;
+      j = apply(row, i, j, columns, steps, count, result, y, i * y_step);
     }
     if (isa != IntegerIsa::kNone) {
-      j = avx2::ApplyBlocks<4>(row, i, j, columns, steps, count, result, y, i * y_step);
-      j = avx2::ApplyBlocks<1>(row, i, j, columns, steps, count, result, y, i * y_step);
+      const auto apply = calls ? avx2::ApplyRow<true> : avx2::ApplyRow<false>;
+      j = apply(row, i, j, columns, steps, count, result, y, i * y_step);
     }
 #endif
     for (; j < columns; ++j) {

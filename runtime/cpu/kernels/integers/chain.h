@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "graph/expr/scalar_expr.h"
 #include "runtime/cpu/kernels/integers/tiles.h"
 
 namespace lemma::kernels {
@@ -13,29 +14,39 @@ namespace lemma::kernels {
 // `number` must not be NaN for them.
 struct ChainStep {
   enum class Kind {
-    kAdd,       // x + number
-    kSubtract,  // x - number
-    kMultiply,  // x * number
-    kDivide,    // x / number
-    kMin,       // min(x, number)
-    kMax,       // max(x, number)
-    kRound,     // to the nearest integer, ties to even
-    kClip,      // at least low, then at most high
-    kNarrow,    // clamped to [low, high], rounded towards zero; NaN becomes 0
-    kQuantize,  // four steps in one: kDivide, kRound, + offset, kNarrow
-    kLoadU8,    // other = an element of `data`, which has one element for each x
+    kAdd,            // x + number
+    kSubtract,       // x - number
+    kSubtractFrom,   // number - x
+    kMultiply,       // x * number
+    kDivide,         // x / number
+    kDivideFrom,     // number / x
+    kMin,            // min(x, number)
+    kMax,            // max(x, number)
+    kScaleNegative,  // x < 0 ? x * number : x
+    kRound,          // to the nearest integer, ties to even
+    kClip,           // at least low, then at most high
+    kNarrow,         // clamped to [low, high], rounded towards zero; NaN becomes 0
+    kQuantize,       // four steps in one: kDivide, kRound, + offset, kNarrow
+    kFunction,       // function(x)
+    kLoadU8,         // other = an element of `data`, which has one element for each x
     kLoadI8,
     kLoadF32,
     kLoadVector,    // other = an element of `data`, which has one f32 for each column
     kLoadVectorU8,  // the same with integers
     kLoadVectorI8,
-    kTakeOther,      // other
-    kAddOther,       // x + other
-    kSubtractOther,  // x - other
-    kMultiplyOther,  // x * other
+    kKeep,                // other = x
+    kTakeOther,           // other
+    kAddOther,            // x + other
+    kSubtractOther,       // x - other
+    kMultiplyOther,       // x * other
+    kDivideOther,         // x / other
+    kScaleNegativeOther,  // x < 0 ? x * other : x
+    kSelectOther,         // x < 0 ? other : x
   };
   Kind kind = Kind::kAdd;
-  bool on_other = false;  // changes `other` instead of x; not for kLoad… and k…Other
+  bool on_other = false;  // changes `other` instead of x; not for kLoad…, kKeep and k…Other
+  // Of one argument, as kernels/lanes computes it on floats.
+  ScalarFn function = ScalarFn::kNeg;
   float number = 0, offset = 0, low = 0, high = 0;
   const void* data = nullptr;  // row i begins at element i * data_step; vectors have one row
   int64_t data_step = 0;

@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "runtime/cpu/kernels/integers/operands.h"
 
 namespace lemma::cpu {
@@ -15,28 +16,33 @@ using kernels::ChainStep;
 using kernels::IsVector;
 using Kind = ChainStep::Kind;
 
+// Compiles recursively, from the last node to the start. A chain has two registers, x and `other`:
+// where a value is read twice, it is kept in `other` while steps change x, or the other way round.
 class ChainProgram::Compiler {
  public:
-  Compiler(const CpuKernelSpec& spec, Value start, int channel)
-      : spec_(spec), shape_(start.shape()), main_(std::move(start)), channel_(channel) {}
-
-  std::optional<ChainProgram> Run(absl::Span<const NodePtr> nodes) {
-    if (main_.dtype() == DType::kU8 || main_.dtype() == DType::kI8) {
-      if (!PushLoad(main_.dtype() == DType::kU8 ? Kind::kLoadU8 : Kind::kLoadI8, main_)) return {};
-      Push(Kind::kTakeOther);
-    } else if (main_.dtype() != DType::kF32) {
-      return std::nullopt;
-    }
+  Compiler(const CpuKernelSpec& spec, Value start, absl::Span<const NodePtr> nodes, int channel)
+      : spec_(spec), shape_(start.shape()), start_(std::move(start)), channel_(channel) {
     for (const NodePtr& node : nodes) {
       const auto& in = node->inputs();
-      if (std::count(in.begin(), in.end(), main_) == 0) continue;  // of another operand
-      if (std::count(in.begin(), in.end(), main_) > 1 || !AddNode(node)) return std::nullopt;
-      main_ = Value(node, 0);
+      if (std::any_of(in.begin(), in.end(), [&](const Value& v) { return ReadsStart(v); })) {
+        behind_.insert(Value(node, 0));
+        order_.emplace_back(node, 0);
+      }
     }
-    if (main_.node_ptr() != nodes.back()) return std::nullopt;
+  }
+
+  std::optional<ChainProgram> Run(const Value& last) {
+    if (start_.dtype() == DType::kU8 || start_.dtype() == DType::kI8) {
+      const Kind load = start_.dtype() == DType::kU8 ? Kind::kLoadU8 : Kind::kLoadI8;
+      if (!PushLoad(load, start_)) return std::nullopt;
+      Push(Kind::kTakeOther);
+    } else if (start_.dtype() != DType::kF32) {
+      return std::nullopt;
+    }
+    if (!AddValue(last, start_, false)) return std::nullopt;
     while (MergeSteps()) {
     }
-    switch (main_.dtype()) {
+    switch (last.dtype()) {
       case DType::kU8:
         program_.result_ = ChainResult::kU8;
         break;
@@ -50,10 +56,16 @@ class ChainProgram::Compiler {
   }
 
  private:
-  bool AddNode(const NodePtr& node) {
-    const NodeTraits& traits = NodeTraitsOf(*node);
-    if (!traits.pointwise || !traits.element || node->num_outputs() != 1) return false;
-    const DType to = node->type(0).dtype;
+  // Adds steps that compute `v`, when `base` is in the register that they change.
+  bool AddValue(const Value& v, const Value& base, bool on_other) {
+    return v == base || (behind_.contains(v) && AddNode(v.node(), base, on_other));
+  }
+
+  bool AddNode(const Node& node, const Value& base, bool on_other) {
+    const NodeTraits& traits = NodeTraitsOf(node);
+    if (!traits.pointwise || !traits.element || node.num_outputs() != 1) return false;
+    if (node.type(0).shape != shape_) return false;
+    const DType to = node.type(0).dtype;
     const bool narrow = to == DType::kU8 || to == DType::kI8;
     if (!narrow && to != DType::kF32) return false;
     ScalarExpr body = traits.element->body;
@@ -61,64 +73,179 @@ class ChainProgram::Compiler {
            (body.fn() == StoredAs(to) || (narrow && body.fn() == ScalarFn::kTrunc))) {
       body = ScalarExpr(body.args()[0]);
     }
-    if (!narrow && main_.dtype() == DType::kF32) return AddBody(*node, body);
+    const bool from_floats =
+        std::all_of(node.inputs().begin(), node.inputs().end(),
+                    [&](const Value& v) { return !ReadsStart(v) || v.dtype() == DType::kF32; });
+    if (!narrow && from_floats) return AddBody(node, body, base, on_other);
     // A conversion from or to integers of 8 bits.
-    if (body.kind() != ScalarExpr::Kind::kRead || node->inputs().size() != 1) return false;
+    if (body.kind() != ScalarExpr::Kind::kRead || node.inputs().size() != 1) return false;
+    if (!AddValue(node.inputs()[0], base, on_other)) return false;
     if (!narrow) return true;
-    if (main_.dtype() != DType::kF32) return false;
-    ChainStep& step = Push(Kind::kNarrow);
+    if (!from_floats) return false;
+    ChainStep& step = Push(Kind::kNarrow, on_other);
     step.low = to == DType::kU8 ? 0 : -128;
     step.high = to == DType::kU8 ? 255 : 127;
     return true;
   }
 
-  bool IsMain(const Node& node, const ScalarExpr& e) const {
-    return e.kind() == ScalarExpr::Kind::kRead && node.inputs()[e.tensor()] == main_;
-  }
-  bool ReadsMain(const Node& node, const ScalarExpr& e) const {
-    return IsMain(node, e) ||
-           std::any_of(e.args().begin(), e.args().end(),
-                       [&](const ScalarExpr& arg) { return ReadsMain(node, arg); });
+  bool ReadsStart(const Value& v) const { return v == start_ || behind_.contains(v); }
+  bool ReadsStart(const Node& node, const ScalarExpr& e) const {
+    if (e.kind() == ScalarExpr::Kind::kRead) return ReadsStart(node.inputs()[e.tensor()]);
+    return std::any_of(e.args().begin(), e.args().end(),
+                       [&](const ScalarExpr& arg) { return ReadsStart(node, arg); });
   }
 
-  bool AddBody(const Node& node, const ScalarExpr& e) {
-    if (IsMain(node, e)) return true;
+  bool AddBody(const Node& node, const ScalarExpr& e, const Value& base, bool on_other) {
+    if (e.kind() == ScalarExpr::Kind::kRead) {
+      return AddValue(node.inputs()[e.tensor()], base, on_other);
+    }
     if (e.kind() != ScalarExpr::Kind::kApply) return false;
-    if (e.fn() == StoredAs(DType::kF32)) return AddBody(node, e.args()[0]);
+    const absl::Span<const ScalarExpr> args = e.args();
+    if (e.fn() == StoredAs(DType::kF32)) return AddBody(node, args[0], base, on_other);
     if (e.fn() == ScalarFn::kRound) {
-      if (!AddBody(node, e.args()[0])) return false;
-      Push(Kind::kRound);
+      if (!AddBody(node, args[0], base, on_other)) return false;
+      Push(Kind::kRound, on_other);
       return true;
     }
-    if (e.args().size() != 2) return false;
-    const bool first = ReadsMain(node, e.args()[0]), second = ReadsMain(node, e.args()[1]);
-    const bool commutes = Info(e.fn()).commutative();
-    if (first == second || (!first && !commutes)) return false;
-    return AddBody(node, e.args()[first ? 0 : 1]) && Combine(node, e.fn(), e.args()[first ? 1 : 0]);
+    if (args.size() == 1) {
+      return AddBody(node, args[0], base, on_other) && AddFunction(e.fn(), on_other);
+    }
+    if (e.fn() == ScalarFn::kWhere) return AddWhere(node, e, base, on_other);
+    if (args.size() != 2) return false;
+    const bool first = ReadsStart(node, args[0]), second = ReadsStart(node, args[1]);
+    if (first && second) return AddJoin(node, e, base, on_other);
+    return AddBody(node, args[first ? 0 : 1], base, on_other) &&
+           Combine(node, e.fn(), args[first ? 1 : 0], first, on_other);
   }
 
-  // x = fn(x, other).
-  bool Combine(const Node& node, ScalarFn fn, const ScalarExpr& other) {
+  bool AddFunction(ScalarFn fn, bool on_other) {
+    switch (fn) {
+      case ScalarFn::kNeg:
+        Push(Kind::kMultiply, on_other).number = -1;
+        return true;
+      case ScalarFn::kAbs:
+        Push(Kind::kScaleNegative, on_other).number = -1;
+        Push(Kind::kAdd, on_other).number = 0;  // -0 becomes 0
+        return true;
+      case ScalarFn::kExp:
+      case ScalarFn::kLog:
+      case ScalarFn::kSqrt:
+      case ScalarFn::kErf:
+      case ScalarFn::kTanh:
+        Push(Kind::kFunction, on_other).function = fn;
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  // x = fn(a, b), both of which depend on one value.
+  bool AddJoin(const Node& node, const ScalarExpr& e, const Value& base, bool on_other) {
+    const std::optional<Kind> kind = WithOther(e.fn());
+    if (!kind || on_other || keeps_) return false;
+    const Value common = CommonOf(node, e);
+    if (!AddValue(common, base, false)) return false;
+    Push(Kind::kKeep);
+    keeps_ = true;
+    const bool added =
+        AddBody(node, e.args()[1], common, true) && AddBody(node, e.args()[0], common, false);
+    keeps_ = false;
+    if (!added || (*kind == Kind::kDivideOther && ZeroMayChangeSign())) return false;
+    Push(*kind);
+    return true;
+  }
+
+  // The last value through which alone `e` depends on the start.
+  Value CommonOf(const Node& node, const ScalarExpr& e) const {
+    for (auto it = order_.rbegin(); it != order_.rend(); ++it) {
+      absl::flat_hash_set<Value> past;  // what depends on the start in other ways
+      const auto passes = [&](const Value& v) { return v == start_ || past.contains(v); };
+      for (const Value& v : order_) {
+        const auto& in = v.node().inputs();
+        if (v != *it && std::any_of(in.begin(), in.end(), passes)) past.insert(v);
+      }
+      if (!Reads(node, e, passes)) return *it;
+    }
+    return start_;
+  }
+  template <class Test>
+  static bool Reads(const Node& node, const ScalarExpr& e, const Test& test) {
+    if (e.kind() == ScalarExpr::Kind::kRead) return test(node.inputs()[e.tensor()]);
+    return std::any_of(e.args().begin(), e.args().end(),
+                       [&](const ScalarExpr& arg) { return Reads(node, arg, test); });
+  }
+
+  // x < 0 ? f(x) : x.
+  bool AddWhere(const Node& node, const ScalarExpr& e, const Value& base, bool on_other) {
+    const ScalarExpr &test = e.args()[0], &negative = e.args()[1], &same = e.args()[2];
+    const auto is_read = [](const ScalarExpr& r) { return r.kind() == ScalarExpr::Kind::kRead; };
+    if (test.kind() != ScalarExpr::Kind::kApply || test.fn() != ScalarFn::kLess) return false;
+    const ScalarExpr &left = test.args()[0], &right = test.args()[1];
+    if (!is_read(left) || !is_read(same) || left.tensor() != same.tensor()) return false;
+    if (right.kind() != ScalarExpr::Kind::kConst || right.value() != 0) return false;
+    const Value x = node.inputs()[same.tensor()];
+    if (!ReadsStart(x) || !AddValue(x, base, on_other)) return false;
+    if (negative.kind() == ScalarExpr::Kind::kApply && negative.fn() == ScalarFn::kMul) {
+      for (const int i : {0, 1}) {
+        const ScalarExpr &factor = negative.args()[i], &scaled = negative.args()[1 - i];
+        if (!is_read(scaled) || scaled.tensor() != same.tensor()) continue;
+        if (ReadsStart(node, factor)) continue;
+        return CombineAs(node, Kind::kScaleNegative, Kind::kScaleNegativeOther, factor, on_other);
+      }
+    }
+    if (on_other || keeps_) return false;
+    Push(Kind::kKeep);
+    keeps_ = true;
+    const bool added = AddBody(node, negative, x, true);
+    keeps_ = false;
+    Push(Kind::kSelectOther);
+    return added;
+  }
+
+  // x = fn(x, other), or fn(other, x) if not `is_first`.
+  bool Combine(const Node& node, ScalarFn fn, const ScalarExpr& other, bool is_first,
+               bool on_other) {
+    if (!is_first && !Info(fn).commutative()) {
+      if (fn == ScalarFn::kDiv && ZeroMayChangeSign()) return false;
+      if (fn != ScalarFn::kSub && fn != ScalarFn::kDiv) return false;
+      const Kind kind = fn == ScalarFn::kSub ? Kind::kSubtractFrom : Kind::kDivideFrom;
+      return CombineAs(node, kind, std::nullopt, other, on_other);
+    }
+    return CombineAs(node, WithNumber(fn), WithOther(fn), other, on_other);
+  }
+
+  // Adds a step with the operand `other`: of one kind if it is a single number, of another if it
+  // has elements.
+  bool CombineAs(const Node& node, std::optional<Kind> with_number, std::optional<Kind> with_other,
+                 const ScalarExpr& other, bool on_other) {
     if (other.kind() == ScalarExpr::Kind::kConst) {
       // As arithmetic in float reads it.
       const auto number = static_cast<float>(other.value());
-      const std::optional<Kind> kind = WithNumber(fn);
-      if (!kind || std::isnan(number)) return false;
-      Push(*kind).number = number;
+      if (!with_number || std::isnan(number)) return false;
+      Push(*with_number, on_other).number = number;
       return true;
     }
     if (other.kind() != ScalarExpr::Kind::kRead) return false;
     const Value& v = node.inputs()[other.tensor()];
     if (v.type().num_elements() == 1) {
-      const std::optional<Kind> kind = WithNumber(fn);
-      // A bound that is NaN only when the model runs would be overlooked.
-      if (!kind || *kind == Kind::kMin || *kind == Kind::kMax) return false;
-      return PushNumber(*kind, v, false);
+      return with_number && PushNumber(*with_number, v, on_other);
     }
-    const std::optional<Kind> kind = WithOther(fn);
-    if (!kind || !LoadOther(v)) return false;
-    Push(*kind);
+    if (!with_other || on_other || keeps_ || !LoadOther(v)) return false;
+    if (*with_other == Kind::kDivideOther && ZeroMayChangeSign()) return false;
+    Push(*with_other);
     return true;
+  }
+
+  // Whether a step may have given 0 where its definition gives -0, or the other way round, which a
+  // division by it would show.
+  bool ZeroMayChangeSign() const {
+    for (size_t i = 0; i < program_.steps_.size(); ++i) {
+      const ChainStep& s = program_.steps_[i];
+      if ((s.kind == Kind::kMin || s.kind == Kind::kMax) && (s.number == 0 || HasSource(i))) {
+        return true;
+      }
+    }
+    return false;
   }
 
   static std::optional<Kind> WithNumber(ScalarFn fn) {
@@ -147,6 +274,8 @@ class ChainProgram::Compiler {
         return Kind::kSubtractOther;
       case ScalarFn::kMul:
         return Kind::kMultiplyOther;
+      case ScalarFn::kDiv:
+        return Kind::kDivideOther;
       default:
         return std::nullopt;
     }
@@ -193,7 +322,7 @@ class ChainProgram::Compiler {
       return true;
     };
     for (size_t i = 0; i < steps.size(); ++i) {
-      if (follows(i, {Kind::kMax, Kind::kMin})) {
+      if (follows(i, {Kind::kMax, Kind::kMin}) && !HasSource(i) && !HasSource(i + 1)) {
         steps[i].kind = Kind::kClip;
         steps[i].low = steps[i].number;
         steps[i].high = steps[i + 1].number;
@@ -241,9 +370,16 @@ class ChainProgram::Compiler {
     }
   }
 
-  ChainStep& Push(Kind kind) {
+  // Whether an input of the spec is an operand of step i.
+  bool HasSource(size_t i) const {
+    return std::any_of(program_.sources_.begin(), program_.sources_.end(),
+                       [&](const Source& s) { return s.step == static_cast<int>(i); });
+  }
+
+  ChainStep& Push(Kind kind, bool on_other = false) {
     program_.steps_.push_back({});
     program_.steps_.back().kind = kind;
+    program_.steps_.back().on_other = on_other;
     return program_.steps_.back();
   }
   bool PushLoad(Kind kind, const Value& v) {
@@ -252,7 +388,7 @@ class ChainProgram::Compiler {
   }
   bool PushNumber(Kind kind, const Value& v, bool on_other) {
     if (v.dtype() != DType::kF32) return false;
-    Push(kind).on_other = on_other;
+    Push(kind, on_other);
     return AddSource(v);
   }
   bool AddSource(const Value& v) {
@@ -263,14 +399,17 @@ class ChainProgram::Compiler {
 
   const CpuKernelSpec& spec_;
   const Shape shape_;
-  Value main_;
-  int channel_;
+  const Value start_;
+  const int channel_;
+  absl::flat_hash_set<Value> behind_;  // what depends on the start
+  std::vector<Value> order_;           // the same, operands before users
+  bool keeps_ = false;                 // whether `other` holds a value that a later step reads
   ChainProgram program_;
 };
 
 std::optional<ChainProgram> ChainProgram::Compile(const CpuKernelSpec& spec, const Value& start,
                                                   absl::Span<const NodePtr> nodes, int channel) {
-  return Compiler(spec, start, channel).Run(nodes);
+  return Compiler(spec, start, nodes, channel).Run(Value(nodes.back(), 0));
 }
 
 bool ChainProgram::IsLoaded(const Source& source) const {
@@ -297,6 +436,8 @@ std::vector<ChainStep> ChainProgram::Bound(absl::Span<void* const> inputs,
       step.data = at == nullptr ? at : at + block.column * SizeOf(source.dtype);
     } else {
       (source.is_offset ? step.offset : step.number) = *reinterpret_cast<const float*>(at);
+      const bool is_bound = step.kind == Kind::kMin || step.kind == Kind::kMax;
+      if (is_bound && std::isnan(step.number)) step.kind = Kind::kMultiply;  // all become NaN
     }
   }
   return steps;

@@ -9,7 +9,7 @@
 
 #include "absl/types/span.h"
 #include "runtime/cpu/kernels/integers/chain_program.h"
-#include "runtime/cpu/kernels/integers/requantize.h"
+#include "runtime/cpu/kernels/integers/requantization/requantize.h"
 #include "runtime/cpu/kernels/kernel.h"
 
 namespace lemma::cpu {

@@ -18,105 +18,15 @@
 #include "runtime/cpu/kernels/integers/chain_program.h"
 #include "runtime/cpu/kernels/integers/epilogue_program.h"
 #include "runtime/cpu/kernels/integers/packed_product.h"
-#include "runtime/cpu/kernels/integers/requantize.h"
+#include "runtime/cpu/kernels/integers/requantization/requantize.h"
+#include "runtime/cpu/kernels/integers/segments.h"
 #include "runtime/cpu/kernels/integers/tiles.h"
-#include "runtime/plan/compose_nodes.h"
 
 namespace lemma::cpu {
 namespace {
 
-// A part of the nodes behind the product that is computed in one arithmetic.
-struct Segment {
-  Value start;
-  std::vector<NodePtr> nodes;
-};
-
 int ChannelOf(const Node& head) {
   return HeadOf(head) == ProductHead::kConvolution ? 1 : head.type(0).rank() - 1;
-}
-
-// The nodes behind `head` in segments, the chain from the head to the last node cut where the
-// domain changes.
-std::vector<Segment> SegmentsBehind(const NodePtr& head, absl::Span<const NodePtr> nodes) {
-  std::vector<Segment> segments;
-  std::vector<NodePtr> behind = NodesBehind(Value(head, 0), nodes);
-  absl::flat_hash_map<const Node*, bool> on_chain = {{head.get(), true}};
-  Value start(head, 0), at = start;
-  Domain domain = Domain::kAny;
-  auto cut = [&] {
-    if (at == start) return;
-    std::vector<NodePtr> until;
-    for (const NodePtr& node : behind) {
-      until.push_back(node);
-      if (node == at.node_ptr()) break;
-    }
-    segments.push_back({start, NodesBehind(start, until)});
-    start = at;
-    domain = Domain::kAny;
-  };
-  for (const NodePtr& node : behind) {
-    const bool reads = std::any_of(node->inputs().begin(), node->inputs().end(),
-                                   [&](const Value& v) { return on_chain.contains(&v.node()); });
-    if (!reads) continue;  // computes another operand of a later node
-    on_chain[node.get()] = true;
-    std::optional<Domain> both = Common(domain, NodeTraitsOf(*node).domain);
-    if (!both) {
-      cut();
-      both = NodeTraitsOf(*node).domain;
-    }
-    domain = *both;
-    at = Value(node, 0);
-  }
-  cut();
-  return segments;
-}
-
-// One segment for a block of rows and columns.
-struct BlockProgram {
-  int64_t rows = 0, columns = 0;
-  LoopProgram program{nullptr};
-  Arithmetic arithmetic = Arithmetic::kFloat;
-  std::vector<int> operands;  // inputs of the spec, in the program's order, behind the product
-  std::vector<EpilogueGraph::Form> forms;
-  DType from = DType::kF32, to = DType::kF32;
-};
-
-// has_gaps: the rows of the segment's result have gaps between them.
-absl::StatusOr<BlockProgram> CompileSegment(const CpuKernelSpec& spec, const Segment& segment,
-                                            int channel, int64_t rows, int64_t columns,
-                                            bool has_gaps) {
-  BlockProgram result;
-  LEMMA_ASSIGN_OR_RETURN(EpilogueGraph epilogue,
-                         MakeEpilogueGraph(segment.start, segment.nodes, channel, rows, columns));
-  const bool whole = columns == segment.start.shape()[channel];
-  if (whole && !has_gaps &&
-      std::count(epilogue.forms.begin(), epilogue.forms.end(), EpilogueGraph::Form::kVector) == 0) {
-    // One long row: there are fewer and longer vectors.
-    LEMMA_ASSIGN_OR_RETURN(
-        epilogue, MakeEpilogueGraph(segment.start, segment.nodes, channel, 1, rows * columns));
-  }
-  std::vector<NodePtr> nodes;
-  for (const NodePtr& node : epilogue.graph.nodes()) {
-    if (node->is_op()) nodes.push_back(node);
-  }
-  LEMMA_ASSIGN_OR_RETURN(Definition definition, ComposeNodes(nodes, epilogue.graph.inputs()));
-  definition = Inline(definition, [&](TensorId local) {
-    int64_t elements = 1;
-    for (const IndexExpr& dim : definition.TypeOf(local).dims) elements *= dim.value();
-    return elements >= rows * columns;
-  });
-  LEMMA_ASSIGN_OR_RETURN(result.program, CompileLoops(definition));
-  result.arithmetic = ArithmeticOf(nodes);
-  for (const Value& v : epilogue.operands) {
-    result.operands.push_back(spec.InputIndex(v));
-    if (result.operands.back() < 0) return absl::UnimplementedError("an operand of another part");
-  }
-  result.forms = epilogue.forms;
-  result.rows = rows;
-  result.columns = columns;
-  result.from = segment.start.dtype();
-  result.to = segment.nodes.back()->type(0).dtype;
-  return result;
 }
 
 class IntegerProductRunner : public Kernel {
@@ -142,11 +52,10 @@ class IntegerProductRunner : public Kernel {
                           (bias_ >= 0) == (spec_.head_node()->inputs().size() > 2);
     if (!complete) return absl::InternalError("an operand of a product of integers is missing");
     const WindowSizes& s = packed_.sizes();
-    std::vector<Segment> segments = SegmentsBehind(spec_.head_node(), spec_.nodes);
-    for (Segment& segment : segments) {
-      const bool has_gaps = &segment == &segments.back() && row_step_ != s.outputs;
+    segments_ = SegmentsBehind(spec_, channel_);
+    for (const Segment& segment : segments_) {
+      const bool has_gaps = &segment == &segments_.back() && row_step_ != s.outputs;
       std::vector<BlockProgram> programs;
-      chains_.push_back(ChainProgram::Compile(spec_, segment.start, segment.nodes, channel_));
       for (int64_t rows : {block_rows_, s.rows % block_rows_}) {
         for (int64_t columns : {block_columns_, s.outputs % block_columns_}) {
           if (rows == 0 || columns == 0) continue;
@@ -156,8 +65,7 @@ class IntegerProductRunner : public Kernel {
           programs.push_back(std::move(program));
         }
       }
-      segments_.push_back(std::move(programs));
-      nodes_.push_back(std::move(segment));
+      programs_.push_back(std::move(programs));
     }
     return absl::OkStatus();
   }
@@ -168,18 +76,10 @@ class IntegerProductRunner : public Kernel {
   void Prepare(const StaticValues& statics) {
     std::vector<int> read = scales_;
     if (bias_ >= 0) read.push_back(bias_);
-    if (chains_.size() == 1 && chains_[0]) {
-      for (const ChainProgram::Source& source : chains_[0]->sources()) {
-        const bool varies = chains_[0]->IsLoaded(source) || chains_[0]->IsGate(source);
-        if (!varies) read.push_back(source.input);
-      }
-    }
-    std::vector<void*> inputs(spec_.inputs.size(), nullptr);
-    for (const int i : read) {
-      if (!spec_.inputs[i].is_static) return;
-      inputs[i] = const_cast<void*>(statics[i].raw());
-    }
-    FillFactors(inputs, &known_.emplace());
+    if (segments_.size() == 1 && EndsWithChain()) AddRead(last_chain(), &read);
+    const std::optional<std::vector<void*>> inputs = KnownInputs(read, statics);
+    if (inputs) FillFactors(*inputs, &known_.emplace());
+    PrepareEnd(statics);
   }
 
   absl::Status Run(absl::Span<void* const> inputs, absl::Span<void* const> outputs,
@@ -231,9 +131,9 @@ class IntegerProductRunner : public Kernel {
     parts.row_step = row_step_;
     parts.scales = scales_;
     parts.weight_scale = weight_scale_;
-    for (size_t n = 0; n < nodes_.size(); ++n) {
-      parts.parts.push_back(
-          {nodes_[n].start, nodes_[n].nodes, chains_[n] ? &*chains_[n] : nullptr});
+    for (size_t n = 0; n < segments_.size(); ++n) {
+      parts.parts.push_back({segments_[n].start, segments_[n].nodes,
+                             segments_[n].chain ? &*segments_[n].chain : nullptr});
     }
     return parts;
   }
@@ -243,18 +143,53 @@ class IntegerProductRunner : public Kernel {
   bool Reads(int input) const {
     bool reads = input == source_ || input == zero_ || input == bias_ ||
                  std::count(scales_.begin(), scales_.end(), input) > 0;
-    for (const std::vector<BlockProgram>& programs : segments_) {
+    for (const std::vector<BlockProgram>& programs : programs_) {
       for (const BlockProgram& program : programs) {
         reads = reads || std::count(program.operands.begin(), program.operands.end(), input) > 0;
       }
     }
-    for (const std::optional<ChainProgram>& chain : chains_) {
-      if (!chain) continue;
-      for (const ChainProgram::Source& source : chain->sources()) {
+    for (const Segment& segment : segments_) {
+      if (!segment.chain) continue;
+      for (const ChainProgram::Source& source : segment.chain->sources()) {
         reads = reads || source.input == input;
       }
     }
     return reads;
+  }
+
+  bool EndsWithChain() const { return !segments_.empty() && segments_.back().chain.has_value(); }
+  const ChainProgram& last_chain() const { return *segments_.back().chain; }
+
+  // Adds the inputs that are numbers or vectors of the chain's steps.
+  static void AddRead(const ChainProgram& chain, std::vector<int>* read) {
+    for (const ChainProgram::Source& source : chain.sources()) {
+      if (!chain.IsLoaded(source) && !chain.IsGate(source)) read->push_back(source.input);
+    }
+  }
+  // The inputs of a run, as far as `read`; nullopt if one of these is not static.
+  std::optional<std::vector<void*>> KnownInputs(const std::vector<int>& read,
+                                                const StaticValues& statics) const {
+    std::vector<void*> inputs(spec_.inputs.size(), nullptr);
+    for (const int i : read) {
+      if (!spec_.inputs[i].is_static) return std::nullopt;
+      inputs[i] = const_cast<void*>(statics[i].raw());
+    }
+    return inputs;
+  }
+
+  // Finds a shorter computation of the last of several segments.
+  void PrepareEnd(const StaticValues& statics) {
+    if (segments_.size() < 2 || !EndsWithChain()) return;
+    if (kernels::BestIntegerIsa() != kernels::IntegerIsa::kVnni) return;
+    if (last_chain().result() == kernels::ChainResult::kF32) return;
+    if (segments_.back().start.dtype() != DType::kF32) return;
+    std::vector<int> read;
+    AddRead(last_chain(), &read);
+    const std::optional<std::vector<void*>> inputs = KnownInputs(read, statics);
+    if (!inputs) return;
+    end_ = kernels::Requantization::Of(kernels::Requantization::Start::kFloats, nullptr, nullptr,
+                                       packed_.sizes().outputs,
+                                       last_chain().Bound(*inputs, {0, 0, 0, 0, row_steps_}));
   }
 
   static int64_t Aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
@@ -314,8 +249,8 @@ class IntegerProductRunner : public Kernel {
       if (plain) factors->wide.clear();
     }
     const bool may_be_short = kernels::BestIntegerIsa() == kernels::IntegerIsa::kVnni &&
-                              product_.is_float && factors->wide.empty() && chains_.size() == 1 &&
-                              chains_[0].has_value();
+                              product_.is_float && factors->wide.empty() && segments_.size() == 1 &&
+                              EndsWithChain();
     // Its preparation takes as long as some rows do.
     constexpr int64_t kFewRows = 64;
     const WindowSizes& s = packed_.sizes();
@@ -324,7 +259,7 @@ class IntegerProductRunner : public Kernel {
         kernels::Requantization::Start::kSums,
         factors->scale.empty() ? nullptr : factors->scale.data(),
         bias_ < 0 ? nullptr : static_cast<const float*>(inputs[bias_]), packed_.sizes().outputs,
-        chains_[0]->Bound(inputs, {0, 0, 0, 0, row_steps_}));
+        last_chain().Bound(inputs, {0, 0, 0, 0, row_steps_}));
   }
 
   int Zero(absl::Span<void* const> inputs) const {
@@ -362,68 +297,95 @@ class IntegerProductRunner : public Kernel {
     const int64_t rows = (end - begin) * s.columns;
     const int64_t pixel = (image * s.rows + begin) * s.columns;
     if (factors.requantization) {
-      kernels::Requantization::Rows block;
-      for (const ChainProgram::Source& source : chains_[0]->sources()) {
-        const auto* at = static_cast<const char*>(inputs[source.input]);
-        if (chains_[0]->IsLoaded(source)) block.other = at + pixel * s.outputs + first;
-        if (chains_[0]->IsGate(source)) block.gates = at;
-      }
-      block.rows = rows;
-      block.first = first;
-      block.columns = last - first;
-      block.x = sums;
-      block.x_step = sums_step();
-      block.other_step = s.outputs;
-      block.y = static_cast<char*>(output) + pixel * row_step_ + first;
-      block.y_step = row_step_;
-      factors.requantization->Run(block);
+      Requantize(*factors.requantization, inputs, pixel, first, rows, last - first, sums,
+                 sums_step(), output);
       return absl::OkStatus();
     }
-    const std::vector<float>& scale = factors.scale;
-    const std::vector<double>& wide = factors.wide;
-    if (product_.is_float) {
-      const auto* bias = bias_ < 0 ? nullptr : static_cast<const float*>(inputs[bias_]) + first;
-      if (wide.empty()) {
-        kernels::ScaleTile(sums, rows, last - first, sums_step(),
-                           scale.empty() ? nullptr : scale.data() + first, bias);
-      } else {
-        kernels::ScaleTileWide(sums, rows, last - first, sums_step(), wide.data() + first, bias);
-      }
-    } else {
-      kernels::CompactTile(sums, rows, last - first, sums_step());
+    // Chains read and write few enough rows at a time for the first-level cache.
+    constexpr int64_t kChunk = 4096;  // elements
+    const int64_t columns = last - first;
+    const bool in_chunks = std::all_of(segments_.begin(), segments_.end(),
+                                       [](const Segment& part) { return part.chain.has_value(); });
+    const int64_t chunk = in_chunks ? std::clamp<int64_t>(kChunk / columns, 1, rows) : rows;
+    for (int64_t i = 0; i < rows; i += chunk) {
+      const int64_t count = std::min(chunk, rows - i);
+      int32_t* part = sums + i * sums_step();
+      Scale(factors, inputs, first, count, columns, part);
+      LEMMA_RETURN_IF_ERROR(Finish(pixel + i, count, first, columns, inputs, output,
+                                   reinterpret_cast<char*>(part),
+                                   scratch + patch_bytes() + sums_bytes()));
     }
-    return Finish(pixel, rows, first, last - first, inputs, output, scratch + patch_bytes());
+    return absl::OkStatus();
   }
 
-  // Computes the segments; `tiles` holds the sums and has room for two more tiles.
+  // Makes the sums numbers of the product's type, without gaps between the rows.
+  void Scale(const Factors& factors, absl::Span<void* const> inputs, int64_t first, int64_t rows,
+             int64_t columns, int32_t* sums) const {
+    if (!product_.is_float) return kernels::CompactTile(sums, rows, columns, sums_step());
+    const auto* bias = bias_ < 0 ? nullptr : static_cast<const float*>(inputs[bias_]) + first;
+    if (!factors.wide.empty()) {
+      kernels::ScaleTileWide(sums, rows, columns, sums_step(), factors.wide.data() + first, bias);
+      return;
+    }
+    const float* scale = factors.scale.empty() ? nullptr : factors.scale.data() + first;
+    kernels::ScaleTile(sums, rows, columns, sums_step(), scale, bias);
+  }
+
+  // Computes the last segment. x: the sums or floats of the block, rows `x_step` elements apart.
+  void Requantize(const kernels::Requantization& requantization, absl::Span<void* const> inputs,
+                  int64_t pixel, int64_t first, int64_t rows, int64_t columns, const void* x,
+                  int64_t x_step, void* output) const {
+    const int64_t outputs = packed_.sizes().outputs;
+    kernels::Requantization::Rows block;
+    for (const ChainProgram::Source& source : last_chain().sources()) {
+      const auto* at = static_cast<const char*>(inputs[source.input]);
+      if (last_chain().IsLoaded(source)) block.other = at + pixel * outputs + first;
+      if (last_chain().IsGate(source)) block.gates = at;
+    }
+    block.rows = rows;
+    block.first = first;
+    block.columns = columns;
+    block.x = x;
+    block.x_step = x_step;
+    block.other_step = outputs;
+    block.y = static_cast<char*>(output) + pixel * row_step_ + first;
+    block.y_step = row_step_;
+    requantization.Run(block);
+  }
+
+  // Computes the segments; `tile` holds the sums, and `spare` has room for two more tiles.
   absl::Status Finish(int64_t pixel, int64_t rows, int64_t first, int64_t columns,
-                      absl::Span<void* const> inputs, void* output, char* tiles) const {
+                      absl::Span<void* const> inputs, void* output, char* tile, char* spare) const {
     const int64_t outputs = packed_.sizes().outputs;
     if (segments_.empty()) {
       for (int64_t i = 0; i < rows; ++i) {
         std::memcpy(static_cast<int32_t*>(output) + (pixel + i) * row_step_ + first,
-                    reinterpret_cast<int32_t*>(tiles) + i * columns, columns * 4);
+                    reinterpret_cast<int32_t*>(tile) + i * columns, columns * 4);
       }
       return absl::OkStatus();
     }
-    char* from = tiles;
+    char* from = tile;
     for (size_t n = 0; n < segments_.size(); ++n) {
       const bool is_last = n + 1 == segments_.size();
-      const BlockProgram* program = nullptr;
-      const int64_t start = pixel * outputs + first;
-      for (const BlockProgram& p : segments_[n]) {
-        if (p.rows == rows && p.columns == columns) program = &p;
+      const auto bytes = static_cast<int64_t>(SizeOf(segments_[n].nodes.back()->type(0).dtype));
+      char* to = is_last ? static_cast<char*>(output) + (pixel * row_step_ + first) * bytes
+                         : spare + n % 2 * sums_bytes();
+      if (is_last && end_) {
+        Requantize(*end_, inputs, pixel, first, rows, columns, from, columns, output);
+        continue;
       }
-      char* to =
-          is_last ? static_cast<char*>(output) + (pixel * row_step_ + first) * SizeOf(program->to)
-                  : tiles + (1 + n % 2) * sums_bytes();
-      if (chains_[n]) {
-        chains_[n]->Run(inputs, {pixel, first, rows, columns, row_steps_},
-                        reinterpret_cast<const float*>(from), columns, to,
-                        is_last ? row_step_ : columns);
+      if (segments_[n].chain) {
+        segments_[n].chain->Run(inputs, {pixel, first, rows, columns, row_steps_},
+                                reinterpret_cast<const float*>(from), columns, to,
+                                is_last ? row_step_ : columns);
         from = to;
         continue;
       }
+      const BlockProgram* program = nullptr;
+      for (const BlockProgram& p : programs_[n]) {
+        if (p.rows == rows && p.columns == columns) program = &p;
+      }
+      const int64_t start = pixel * outputs + first;
       std::vector<TensorView> in = {{from, program->from, {columns, 1}}};
       for (size_t i = 0; i < program->operands.size(); ++i) {
         const CpuKernelSpec::Operand& operand = spec_.inputs[program->operands[i]];
@@ -458,9 +420,9 @@ class IntegerProductRunner : public Kernel {
   std::vector<int64_t> row_steps_;  // of full operands
   int64_t row_step_ = 0;            // of the result: elements between pixels or rows
   int64_t block_rows_ = 1, block_columns_ = 1;
-  std::vector<std::vector<BlockProgram>> segments_;
-  std::vector<Segment> nodes_;                       // of each segment
-  std::vector<std::optional<ChainProgram>> chains_;  // of each segment that is one
+  std::vector<std::vector<BlockProgram>> programs_;  // of each segment
+  std::vector<Segment> segments_;
+  std::optional<kernels::Requantization> end_;  // the last of several segments, which is a chain
 };
 
 // Whether `user` can be computed behind the spec's nodes, block by block.

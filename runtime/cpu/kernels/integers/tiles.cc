@@ -425,8 +425,9 @@ __attribute__((target_clones("avx2", "default"))) void ScaleTile(int32_t* sums, 
       return scaled + shift[j];
     });
   } else if (scale != nullptr) {
+    // Not -0 where a scale is negative: the definition adds products up from 0.
     MapRows(sums, rows, columns, step,
-            [&](int32_t sum, int64_t j) { return static_cast<float>(sum) * scale[j]; });
+            [&](int32_t sum, int64_t j) { return static_cast<float>(sum) * scale[j] + 0.0f; });
   } else {
     MapRows(sums, rows, columns, step, [&](int32_t sum, int64_t j) {
       return shift == nullptr ? static_cast<float>(sum) : static_cast<float>(sum) + shift[j];
@@ -438,7 +439,7 @@ void ScaleTileWide(int32_t* sums, int64_t rows, int64_t columns, int64_t step, c
                    const float* shift) {
   MapRows(sums, rows, columns, step, [&](int32_t sum, int64_t j) {
     const auto scaled = static_cast<float>(sum * scale[j]);
-    return shift == nullptr ? scaled : scaled + shift[j];
+    return scaled + (shift == nullptr ? 0.0f : shift[j]);
   });
 }
 

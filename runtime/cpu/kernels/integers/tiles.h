@@ -100,7 +100,8 @@ inline int64_t ByteChannelWeight(int64_t tap, int64_t channel) {
 void CompactTile(int32_t* sums, int64_t rows, int64_t columns, int64_t step);
 
 // As CompactTile, and replaces each int32 in place by a float: float(sum) * scale[j] + shift[j],
-// each operation rounded; a scale or shift that is nullptr is left out.
+// each operation rounded; a scale or shift that is nullptr is left out. Without a shift, 0 stays 0
+// and does not become -0.
 void ScaleTile(int32_t* sums, int64_t rows, int64_t columns, int64_t step, const float* scale,
                const float* shift);
 

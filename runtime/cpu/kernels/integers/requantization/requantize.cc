@@ -1,4 +1,4 @@
-#include "runtime/cpu/kernels/integers/requantize.h"
+#include "runtime/cpu/kernels/integers/requantization/requantize.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "runtime/cpu/kernels/integers/requantize_block.h"
+#include "runtime/cpu/kernels/integers/requantization/requantize_block.h"
 
 namespace lemma::kernels {
 namespace {
@@ -18,7 +18,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kRounding = 0x1.1p-24;  // more than what a rounding changes, of 1
 
 // What some steps give without their roundings: x * factor + other * other_factor + addend, within
-// [low, high].
+// [low, high]. If it is bent: the sum of x * factor, `before` and, unless other_is_after, the term
+// of `other`, times `slope` where this sum is negative; then the rest.
 struct Affine {
   double factor = 1, other_factor = 0, addend = 0, low = -kInfinity, high = kInfinity;
   double parts = 0;  // a bound on the sum of the magnitudes of all terms but the first
@@ -27,8 +28,11 @@ struct Affine {
   double most_factor = 1;   // the largest magnitude that `factor` had
   bool is_integer = false;  // of at most 9 bits
   bool has_sum = false;     // whether a sum was rounded
+  bool is_bent = false, other_is_after = false;
+  double slope = 1, before = 0;
 
   bool is_clipped() const { return std::isfinite(low) || std::isfinite(high); }
+  double steepness() const { return std::max(1.0, std::abs(slope)); }
 };
 
 // Neither so large nor so small that a product with such numbers overflows or loses precision,
@@ -36,8 +40,8 @@ struct Affine {
 bool IsPlain(double x) { return std::abs(x) > 0x1p-40 && std::abs(x) < 0x1p+40; }
 
 bool Multiply(double by, Affine* e) {
-  if (!IsPlain(by) || (by < 0 && e->is_clipped())) return false;
-  for (double* part : {&e->factor, &e->other_factor, &e->addend}) *part *= by;
+  if (!IsPlain(by) || (by < 0 && (e->is_clipped() || e->is_bent))) return false;
+  for (double* part : {&e->factor, &e->other_factor, &e->addend, &e->before}) *part *= by;
   e->parts *= std::abs(by);
   e->other_error *= std::abs(by);
   e->low *= std::abs(by);
@@ -71,6 +75,23 @@ bool Clip(double least, double most, Affine* e) {
   return true;
 }
 
+// Multiplies negative numbers by `slope`. An error of the number so far becomes an error that is at
+// most steepness() times as large, even if it changes the number's sign.
+bool Bend(double slope, Affine* e) {
+  if (e->is_bent || e->is_clipped() || (slope != 0 && !IsPlain(slope))) return false;
+  e->is_bent = true;
+  e->slope = slope;
+  const double steepness = e->steepness();
+  e->before = e->addend;
+  e->addend = 0;
+  e->parts *= steepness;
+  e->other_error *= steepness;
+  e->most_factor = std::max(e->most_factor, steepness * std::abs(e->factor));
+  e->roundings += 5;  // two products and two sums; the numbers need not be negative together
+  e->is_integer = false;
+  return IsPlain(steepness * e->factor);
+}
+
 // Applies a step to `e`; false if it is none that Affine can express.
 bool Follow(const ChainStep& s, Affine* e) {
   switch (s.kind) {
@@ -82,6 +103,8 @@ bool Follow(const ChainStep& s, Affine* e) {
       return Multiply(s.number, e);
     case Kind::kDivide:
       return IsPlain(s.number) && Multiply(1 / static_cast<double>(s.number), e);
+    case Kind::kScaleNegative:
+      return Bend(s.number, e);
     case Kind::kMin:
       return Clip(-kInfinity, s.number, e);
     case Kind::kMax:
@@ -155,6 +178,8 @@ class Requantization::Maker {
       case Kind::kMultiplyOther:
         if (other_is_gate_) return MultiplyGate();
         return vector_ != nullptr && !e_.is_clipped() && Multiply(vector_[column_], &e_);
+      case Kind::kScaleNegativeOther:
+        return !other_is_gate_ && vector_ != nullptr && Bend(vector_[column_], &e_);
       default:
         return Follow(s, s.on_other ? &other_ : &e_);
     }
@@ -174,7 +199,8 @@ class Requantization::Maker {
   bool MultiplyGate() {
     const bool is_first = !gated_ && stage_ == 0 && !e_.is_clipped() && e_.parts == 0 &&
                           e_.other_factor == 0 && e_.most_factor <= 1;
-    if (!is_first || other_.is_clipped() || other_.has_sum) return false;
+    if (!is_first || other_.is_clipped() || other_.has_sum || other_.is_bent) return false;
+    if (e_.is_bent) return false;
     gated_ = true;
     result_->has_gates_ = true;
     result_->gate_factor_ = other_.factor;
@@ -187,7 +213,8 @@ class Requantization::Maker {
 
   bool AddOther() {
     const bool is_plain = !e_.is_clipped() && !other_.is_clipped() && e_.other_factor == 0;
-    if (!is_plain || other_.has_sum) return false;
+    if (!is_plain || other_.has_sum || other_.is_bent) return false;
+    e_.other_is_after = e_.is_bent;
     e_.other_factor = other_.factor;
     e_.addend += other_.addend;
     const double least = other_is_signed_ ? -128 : 0;
@@ -216,9 +243,11 @@ class Requantization::Maker {
     e_.addend += offset;
     e_.low += offset;
     e_.high += offset;
+    const double steepness = e_.steepness();
     const double error =
         e_.other_error + kRounding * ((e_.roundings + 3) * most + 2 * (bound + std::abs(offset)) +
-                                      255 * std::abs(e_.other_factor) + std::abs(e_.addend));
+                                      255 * steepness * std::abs(e_.other_factor) +
+                                      steepness * std::abs(e_.before) + std::abs(e_.addend));
     // All numbers at a bound would be doubtful.
     const bool is_halfway =
         DistanceToHalf(e_.low) < 4 * error || DistanceToHalf(e_.high) < 4 * error;
@@ -226,7 +255,7 @@ class Requantization::Maker {
     // The factor times a gate that is not 0, which is less than 512 times the least one.
     const bool has_gate = gated_ && stage_ == 0;
     const double least_factor = std::abs(e_.factor * (has_gate ? result_->gate_factor_ : 1));
-    const double greatest_factor = least_factor * (has_gate ? 512 : 1);
+    const double greatest_factor = least_factor * steepness * (has_gate ? 512 : 1);
     if (!IsPlain(least_factor) || !IsPlain(greatest_factor)) return false;
     if (e_.other_factor != 0 && !IsPlain(e_.other_factor)) return false;
     if (column_ == 0) OpenStage();
@@ -237,7 +266,11 @@ class Requantization::Maker {
     }
     const auto at = static_cast<size_t>(column_);
     stage.factor[at] = static_cast<float>(e_.factor);
-    stage.addend[at] = static_cast<float>(e_.addend);
+    stage.addend[at] = static_cast<float>(e_.is_bent ? e_.before : e_.addend);
+    if (e_.is_bent) {
+      stage.slope[at] = static_cast<float>(e_.slope);
+      stage.after[at] = static_cast<float>(e_.addend);
+    }
     float& reach = stage.reach[at / kBlock];
     reach = std::min(reach, static_cast<float>(0.5 - error - 0x1p-24));
     doubts_ += 2 * error * kBlock / static_cast<double>(columns_);
@@ -261,10 +294,12 @@ class Requantization::Maker {
     Stage stage;
     stage.factor.assign(blocks * kBlock, 0);
     stage.addend.assign(blocks * kBlock, 0);
+    if (e_.is_bent) stage.slope = stage.after = stage.addend;
     stage.reach.assign(blocks, 0.5f);
     stage.low = static_cast<float>(e_.low);
     stage.high = static_cast<float>(e_.high);
     stage.has_other = e_.other_factor != 0;
+    stage.other_is_after = e_.other_is_after;
     stage.other_is_signed = other_is_signed_;
     stage.other_factor = static_cast<float>(e_.other_factor);
     result_->stages_.push_back(std::move(stage));
@@ -307,6 +342,23 @@ std::optional<Requantization> Requantization::Of(Start start, const float* scale
     r.vectors_.emplace_back(vector, vector + columns);
   }
   return r;
+}
+
+bool Requantization::MayTake(Kind kind) {
+  switch (kind) {
+    case Kind::kSubtractFrom:
+    case Kind::kDivideFrom:
+    case Kind::kRound:
+    case Kind::kNarrow:
+    case Kind::kFunction:
+    case Kind::kLoadF32:
+    case Kind::kKeep:
+    case Kind::kDivideOther:
+    case Kind::kSelectOther:
+      return false;
+    default:
+      return true;
+  }
 }
 
 std::optional<Requantization> Requantization::OfElements(absl::Span<const ChainStep> steps) {
@@ -404,14 +456,18 @@ int64_t Requantization::RunShortly(const Rows& rows, const float* factors,
   const auto last = first + static_cast<size_t>(rows.columns) - 1;
   for (size_t s = 0; s < stages_.size(); ++s) {
     const Stage& stage = stages_[s];
+    const bool is_bent = !stage.slope.empty();
     block.stages[s] = {stage.factor.data() + first,
                        stage.addend.data() + first,
+                       is_bent ? stage.slope.data() + first : nullptr,
+                       is_bent ? stage.after.data() + first : nullptr,
                        std::min(stage.reach[first / kBlock], stage.reach[last / kBlock]),
                        stage.other_factor,
                        stage.low,
                        stage.high,
                        stage.has_other,
-                       stage.other_is_signed};
+                       stage.other_is_signed,
+                       stage.other_is_after};
   }
   if (factors != nullptr) block.stages[0].factor = factors;
   return RunBlock(block, doubtful);

@@ -3,11 +3,12 @@
 //
 // The exact computation rounds at each step: sum * scale + shift, some steps of a chain (chain.h),
 // a quotient, the nearest integer. Here the number before the nearest integer is computed with one
-// or two fused multiplications and additions. Its error is bounded; where the bound may change the
+// or two fused multiplications and additions, and a product where it is negative if the steps have
+// such a product. Its error is bounded; where the bound may change the
 // nearest integer, the exact computation decides. So the results are those of the exact
 // computation.
-#ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_REQUANTIZE_H_
-#define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_REQUANTIZE_H_
+#ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_REQUANTIZATION_REQUANTIZE_H_
+#define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_REQUANTIZATION_REQUANTIZE_H_
 
 #include <cstdint>
 #include <optional>
@@ -29,11 +30,14 @@ class Requantization {
   // integers. The operands of the steps are set, except the data of integers; numbers and vectors
   // are copied. nullopt if the bound is useless or the steps have another form than the following.
   // There are one or two stages; each has min, max and arithmetic with numbers and vectors, and
-  // ends with kQuantize. One stage may add an integer that is loaded. In the first stage, before
-  // anything is added, there may be one product with a gate: an integer for each column
-  // (kLoadVectorU8 or kLoadVectorI8) that may differ from run to run.
+  // ends with kQuantize. In each, negative numbers may be multiplied once (kScaleNegative,
+  // kScaleNegativeOther), before min and max. One stage may add an integer that is loaded. In the
+  // first stage, before anything is added, there may be one product with a gate: an integer for
+  // each column (kLoadVectorU8 or kLoadVectorI8) that may differ from run to run.
   static std::optional<Requantization> Of(Start start, const float* scale, const float* shift,
                                           int64_t columns, absl::Span<const ChainStep> steps);
+  // Whether there are such steps of this kind.
+  static bool MayTake(ChainStep::Kind kind);
   // The same for floats in rows of any length, if `steps` read no vectors.
   static std::optional<Requantization> OfElements(absl::Span<const ChainStep> steps);
 
@@ -63,12 +67,15 @@ class Requantization {
 
   // The result of a stage is the nearest integer to x * factor + other * other_factor + addend,
   // within [low, high], unless that number is more than `reach` away from the integer. x is the sum
-  // or the result of the stage before.
+  // or the result of the stage before. If there are slopes, the sum is multiplied by the slope
+  // where it is negative, and `after` is added; other_is_after: so is the term of `other`, not
+  // before.
   struct Stage {
     std::vector<float> factor, addend;  // of each column; filled up with zeros
+    std::vector<float> slope, after;    // the same; may be empty
     std::vector<float> reach;           // of each kBlock columns
     float other_factor = 0, low = 0, high = 0;
-    bool has_other = false, other_is_signed = false;
+    bool has_other = false, other_is_signed = false, other_is_after = false;
   };
 
   enum class Source { kSums, kFloats, kU8, kI8 };
@@ -102,4 +109,4 @@ class Requantization {
 
 }  // namespace lemma::kernels
 
-#endif  // LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_REQUANTIZE_H_
+#endif  // LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_REQUANTIZATION_REQUANTIZE_H_

@@ -1,6 +1,6 @@
 // The short computation of a block (requantize.h) with AVX-512.
-#ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_REQUANTIZE_BLOCK_H_
-#define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_REQUANTIZE_BLOCK_H_
+#ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_REQUANTIZATION_REQUANTIZE_BLOCK_H_
+#define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_REQUANTIZATION_REQUANTIZE_BLOCK_H_
 
 #include <cstdint>
 
@@ -8,11 +8,15 @@ namespace lemma::kernels {
 
 // A stage, from the block's first column on. The arrays have an element for each column, up to a
 // multiple of 16 columns.
+// slope: nullptr unless the stage multiplies negative numbers; then `after` follows.
 struct StageColumns {
   const float* factor = nullptr;
   const float* addend = nullptr;
+  const float* slope = nullptr;
+  const float* after = nullptr;
   float reach = 0, other_factor = 0, low = 0, high = 0;
   bool has_other = false, other_is_signed = false;
+  bool other_is_after = false;  // the other number is added with `after`, not with `addend`
 };
 
 // Rows of at most 64 columns.
@@ -41,4 +45,4 @@ int64_t RunBlock(const RequantizedBlock& block, int64_t* doubtful);
 
 }  // namespace lemma::kernels
 
-#endif  // LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_REQUANTIZE_BLOCK_H_
+#endif  // LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_REQUANTIZATION_REQUANTIZE_BLOCK_H_

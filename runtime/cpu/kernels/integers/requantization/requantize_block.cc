@@ -1,4 +1,4 @@
-#include "runtime/cpu/kernels/integers/requantize_block.h"
+#include "runtime/cpu/kernels/integers/requantization/requantize_block.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -85,15 +85,24 @@ int64_t RunVectors(const RequantizedBlock& b, __mmask16 last, int64_t* doubtful)
       __m512 distance = _mm512_setzero_ps();
 #pragma GCC unroll 4
       for (int k = 0; k < kVectors; ++k) {
-        __m512 rest = addend[s][k];
-        if (b.stages[s].has_other) {
-          const __m512 y = LoadBytes(other + 16 * k, k + 1 == kVectors ? last : 0xffff,
-                                     b.stages[s].other_is_signed);
-          rest = _mm512_fmadd_ps(y, other_factor[s], rest);
-        }
-        __m512 number = _mm512_fmadd_ps(x[k], factor[s][k], rest);
         // Columns behind the last one have no doubts.
         const __mmask16 which = k + 1 == kVectors ? last : 0xffff;
+        const StageColumns& stage = b.stages[s];
+        const auto with_other = [&](__m512 sum) {
+          return _mm512_fmadd_ps(LoadBytes(other + 16 * k, which, stage.other_is_signed),
+                                 other_factor[s], sum);
+        };
+        __m512 rest = addend[s][k];
+        if (stage.has_other && !stage.other_is_after) rest = with_other(rest);
+        __m512 number = _mm512_fmadd_ps(x[k], factor[s][k], rest);
+        if (stage.slope != nullptr) {
+          const __mmask16 negative = _mm512_cmp_ps_mask(number, _mm512_setzero_ps(), _CMP_LT_OQ);
+          number =
+              _mm512_mask_mul_ps(number, negative, number, _mm512_loadu_ps(stage.slope + 16 * k));
+          __m512 after = _mm512_loadu_ps(stage.after + 16 * k);
+          if (stage.other_is_after) after = with_other(after);
+          number = _mm512_add_ps(number, after);
+        }
         if (kSource == Source::kFloats && s == 0) {
           is_doubtful =
               is_doubtful || _mm512_mask_cmp_ps_mask(which, number, number, _CMP_UNORD_Q) != 0;
