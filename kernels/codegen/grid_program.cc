@@ -8,7 +8,6 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "graph/expr/arithmetic.h"
 #include "graph/expr/compose.h"
 #include "graph/expr/simplify.h"
 #include "kernels/codegen/factors/byte_product.h"
@@ -31,18 +30,6 @@ using loops::Nest;
 using loops::NestSource;
 
 namespace {
-
-Number NumberFor(const Definition& definition) {
-  switch (ArithmeticFor(definition)) {
-    case Arithmetic::kFloat:
-      return Number::kFloat;
-    case Arithmetic::kDouble:
-      return Number::kDouble;
-    case Arithmetic::kInteger:
-      return Number::kInteger;
-  }
-  return Number::kDouble;
-}
 
 DType StorageOf(Number number) {
   return number == Number::kFloat    ? DType::kF32

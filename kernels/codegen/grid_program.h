@@ -90,6 +90,9 @@ struct GridProgram {
   std::vector<GridSlot> slots;
   std::vector<int> outputs;         // slots of the outputs, in order
   std::vector<GridKernel> kernels;  // in the order of their launches
+  // The input whose memory the only output must be given, since the kernels write only elements
+  // that differ from the input's (update_in_place.h); -1: the kernels write every element.
+  int kept = -1;
 };
 
 // The only architecture with the instructions for products by warpgroup: sm_90a, not a newer one.

@@ -52,10 +52,21 @@ std::string Digits(const NestPrinter& printer, const Nest& nest, const std::vect
   return text;
 }
 
-std::string StoreText(NestPrinter& printer, const KernelContext& context, const Nest& nest) {
-  const std::string value = printer.Value(nest.root);
+std::string StoreText(NestPrinter& printer, const KernelContext& context, const Nest& nest,
+                      int node) {
+  const std::string value = printer.Value(node);
   return absl::StrCat("Store(p", nest.out_slot, " + ", printer.AffineText(nest.out), ", ",
                       TypeName(context.number), "(", value, "));\n");
+}
+
+int BlockFor(int64_t items) {
+  return items >= kBlock ? kBlock : static_cast<int>(CeilDivide(items, 32) * 32);
+}
+
+// Declares the number of the thread's item, of which there are `items`.
+std::string ItemText(const std::string& type, int block, int64_t items) {
+  return absl::StrCat("const ", type, " item = static_cast<", type, ">(blockIdx.x) * ", block,
+                      " + threadIdx.x;\nif (item >= ", items, ") return;\n");
 }
 
 // Whether anything in `p`'s terms depends on `var`, apart from the coefficient of var itself.
@@ -284,14 +295,13 @@ GridKernel KernelByElement(const KernelContext& context, const Nest& nest) {
   Nest threads = nest;  // for the extents
   if (width > 1) threads.vars[nest.axes.back()].extent /= width;
   const int64_t items = Extent(threads, nest.axes);
-  const int block = items >= kBlock ? kBlock : static_cast<int>(CeilDivide(items, 32) * 32);
+  const int block = BlockFor(items);
   const std::string type = printer.index_type();
-  std::string body = absl::StrCat("const ", type, " item = static_cast<", type, ">(blockIdx.x) * ",
-                                  block, " + threadIdx.x;\nif (item >= ", items, ") return;\n");
+  std::string body = ItemText(type, block, items);
   absl::StrAppend(&body, Digits(printer, threads, nest.axes, "item"));
   printer.Open(nest.axes, true);
   if (width == 1) {
-    printer.Add(StoreText(printer, context, nest));
+    printer.Add(StoreText(printer, context, nest, nest.root));
     absl::StrAppend(&body, printer.Close());
   } else {
     const int var = nest.axes.back();
@@ -314,6 +324,38 @@ GridKernel KernelByElement(const KernelContext& context, const Nest& nest) {
   return Finish(context, printer.slots(), nest.out_slot, printer.checks(), CeilDivide(items, block),
                 block, false, width == 1 ? "by element" : absl::StrCat("by element x", width),
                 body);
+}
+
+GridKernel KernelAtPositions(const KernelContext& context, const Nest& nest, int value,
+                             const std::vector<std::pair<int, int>>& positions) {
+  NestPrinter printer(nest, OptionsFor(context, nest));
+  std::vector<int> fixed, others;
+  for (const auto& [var, leaf] : positions) fixed.push_back(var);
+  for (int axis : nest.axes) {
+    if (std::count(fixed.begin(), fixed.end(), axis) == 0) others.push_back(axis);
+  }
+  const int64_t items = Extent(nest, others);
+  const int block = BlockFor(items);
+  const std::string type = printer.index_type();
+  std::string body = ItemText(type, block, items);
+  absl::StrAppend(&body, Digits(printer, nest, others, "item"));
+  printer.Open(others, true);
+  std::string inside;
+  for (const auto& [var, leaf] : positions) {
+    Affine position;
+    position.terms = {{leaf, 1}};
+    const std::string name = printer.VarName(var), text = printer.AffineText(position);
+    printer.Add(absl::StrCat("const ", type, " ", name, " = ", text, ";\n"));
+    absl::StrAppend(&inside, inside.empty() ? "" : " && ", "0 <= ", name, " && ", name, " < ",
+                    nest.vars[var].extent);
+  }
+  printer.Open(fixed, false);
+  printer.Add(StoreText(printer, context, nest, value));
+  const std::string element = printer.Close();
+  printer.Add(absl::StrCat("if (", inside, ") {\n", element, "}\n"));
+  absl::StrAppend(&body, printer.Close());
+  return Finish(context, printer.slots(), nest.out_slot, printer.checks(), CeilDivide(items, block),
+                block, false, "by element at a position", body);
 }
 
 GridKernel KernelByRow(const KernelContext& context, const Nest& nest, const RowPlan& plan) {
@@ -342,7 +384,7 @@ GridKernel KernelByRow(const KernelContext& context, const Nest& nest, const Row
     for (int reduction : plan.reductions) printer.Value(reduction);
   }
   printer.Open(plan.other_axes, /*transparent=*/!one_writes);
-  printer.Add(StoreText(printer, context, nest));
+  printer.Add(StoreText(printer, context, nest, nest.root));
   const std::string element = printer.Close();
   absl::StrAppend(&body, printer.Close());
   if (one_writes) {

@@ -48,6 +48,11 @@ Rows PlanRows(const loops::Nest& nest, RowPlan* plan);
 // warp or block per row.
 GridKernel KernelByElement(const KernelContext& context, const loops::Nest& nest);
 GridKernel KernelByRow(const KernelContext& context, const loops::Nest& nest, const RowPlan& plan);
+// By element, only at those elements of the output where each variable in `positions` has the value
+// of the leaf beside it, an integer that the variables do not affect. Stores the value of node
+// `value`. A position outside its axis stores nothing.
+GridKernel KernelAtPositions(const KernelContext& context, const loops::Nest& nest, int value,
+                             const std::vector<std::pair<int, int>>& positions);
 
 // A tensor whose body contains a sum of products, in two parts: `contraction` is the sum, and
 // `source` has a read of slot `sum_slot`, at the tensor's axes, in its place.
