@@ -119,6 +119,11 @@ void NestPrinter::SetPacked(std::vector<int> nodes, int var, int width, std::str
   packed_index_ = std::move(index);
 }
 
+void NestPrinter::SetCooperative(std::vector<int> nodes, std::vector<ReductionPack> packs) {
+  cooperative_ = std::move(nodes);
+  packs_ = std::move(packs);
+}
+
 std::string NestPrinter::AffineText(const Affine& p) {
   std::string text;
   for (const auto& [t, c] : p.terms) {
@@ -306,6 +311,9 @@ std::string NestPrinter::Node(int n, Number number, const std::string& name) {
       return Read(n, number, name);
     case Kind::kApply: {
       if (number == Number::kInteger && !Info(node.fn).integral()) return Literal(0, number);
+      if (const std::string bits = HighBits(n, number); !bits.empty()) {
+        return Declare(number, name, bits);
+      }
       std::string args;
       for (int arg : node.args) {
         absl::StrAppend(&args, args.empty() ? "" : ", ", Argument(arg, number));
@@ -329,11 +337,12 @@ std::string NestPrinter::Node(int n, Number number, const std::string& name) {
 std::string NestPrinter::Read(int n, Number number, const std::string& name) {
   const loops::Node& node = nest_.nodes[n];
   if (node.slot == options_.value_slot) return options_.value;
-  if (std::count(packed_.begin(), packed_.end(), n) > 0) return PackedRead(n, number, name);
   const std::string type = TypeName(number);
+  if (node.checks.empty()) {
+    return Declare(number, name, absl::StrCat("Load<", type, ">(", ElementText(n), ")"));
+  }
   const std::string load =
       absl::StrCat("Load<", type, ">(", SlotName(node.slot), "[", AffineText(node.index), "])");
-  if (node.checks.empty()) return Declare(number, name, load);
   checks_ = true;
   std::string inside;
   bool data_dependent = false;
@@ -348,18 +357,59 @@ std::string NestPrinter::Read(int n, Number number, const std::string& name) {
   return name;
 }
 
-// Loads the pack one scope further out.
-std::string NestPrinter::PackedRead(int n, Number number, const std::string& name) {
+std::string NestPrinter::ElementText(int n) {
+  if (std::count(packed_.begin(), packed_.end(), n) > 0) {
+    return absl::StrCat(PackName(n), ".at[", packed_index_, "]");
+  }
   const loops::Node& node = nest_.nodes[n];
-  Scope inner = std::move(scopes_.back());
-  scopes_.pop_back();
+  const std::string slot = SlotName(node.slot);
+  return absl::StrCat(slot, "[", AffineText(node.index), "]");
+}
+
+// Loads the pack outside of the scope of the packed variable.
+std::string NestPrinter::PackName(int n) {
+  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+    auto it = scope->known.find({ValueKind::kPack, n});
+    if (it != scope->known.end()) return it->second;
+  }
+  size_t level = scopes_.size() - 1;
+  while (level > 0 && std::count(scopes_[level].vars.begin(), scopes_[level].vars.end(),
+                                 packed_var_) == 0) {
+    --level;
+  }
+  std::vector<Scope> inner(std::make_move_iterator(scopes_.begin() + level),
+                           std::make_move_iterator(scopes_.end()));
+  scopes_.resize(level);
+  const loops::Node& node = nest_.nodes[n];
+  const std::string name = absl::StrCat(options_.prefix, "n", names_++, "_pack");
   const std::string at = PackStartText(node.index);
-  Add(absl::StrCat("const auto ", name, "_pack = LoadPack<", packed_width_, ">(",
-                   SlotName(node.slot), " + ", at, ");\n"));
-  scopes_.push_back(std::move(inner));
-  return Declare(
-      number, name,
-      absl::StrCat("Load<", TypeName(number), ">(", name, "_pack.at[", packed_index_, "])"));
+  Add(absl::StrCat("const auto ", name, " = LoadPack<", packed_width_, ">(", SlotName(node.slot),
+                   " + ", at, ");\n"));
+  scopes_.back().known[{ValueKind::kPack, n}] = name;
+  scopes_.insert(scopes_.end(), std::make_move_iterator(inner.begin()),
+                 std::make_move_iterator(inner.end()));
+  return name;
+}
+
+std::string NestPrinter::HighBits(int n, Number number) {
+  const loops::Node& node = nest_.nodes[n];
+  if (node.fn != ScalarFn::kFloor || number == Number::kInteger) return "";
+  const loops::Node& product = nest_.nodes[node.args[0]];
+  if (product.kind != Kind::kApply || product.fn != ScalarFn::kMul) return "";
+  for (int i = 0; i < 2; ++i) {
+    const int read = product.args[i];
+    const loops::Node &byte = nest_.nodes[read], &factor = nest_.nodes[product.args[1 - i]];
+    const bool is_byte = byte.kind == Kind::kRead && byte.checks.empty() &&
+                         byte.slot != options_.value_slot &&
+                         byte.slot < static_cast<int>(options_.storage.size()) &&
+                         options_.storage[byte.slot] == DType::kU8;
+    if (!is_byte || factor.kind != Kind::kConst) continue;
+    for (int power = 2; power <= 128; power *= 2) {
+      if (factor.value * power != 1) continue;
+      return absl::StrCat("HighBits<", TypeName(number), ", ", power, ">(", ElementText(read), ")");
+    }
+  }
+  return "";
 }
 
 std::string NestPrinter::Select(int n, Number number, const std::string& name) {
@@ -412,27 +462,54 @@ std::string NestPrinter::Reduce(int n, Number number, const std::string& name) {
   return name;
 }
 
+// Emits the steps that one thread takes with one set of packs.
+void NestPrinter::AccumulatePacks(const loops::Node& node, Number number, const std::string& name,
+                                  const ReductionPack& pack) {
+  const int var = node.axes.back().first;
+  const std::string u = name + "_u", v = VarName(var);
+  SetPacked(pack.reads, var, pack.width, u);
+  Open({var}, true);
+  Accumulate(node, number, name);
+  const std::string step = Close();
+  SetPacked({}, -1, 1, "");
+  Add(absl::StrCat("#pragma unroll\nfor (int ", u, " = 0; ", u, " < ", pack.width, "; ++", u,
+                   ") {\nconst ", index_type(), " ", v, " = ", v, "_start + ", u, ";\n", step,
+                   "}\n"));
+}
+
 std::string NestPrinter::CooperativeReduce(int n, Number number, const std::string& name) {
   const loops::Node& node = nest_.nodes[n];
   const std::string part = name + "_part", step = name + "_step", type = TypeName(number);
+  const auto which = std::find(cooperative_.begin(), cooperative_.end(), n) - cooperative_.begin();
+  const ReductionPack pack =
+      which < static_cast<std::ptrdiff_t>(packs_.size()) ? packs_[which] : ReductionPack();
+  const bool packs = pack.width > 1;
   int64_t steps = 1;
   std::vector<int> vars;
   for (const auto& [var, extent] : node.axes) {
     steps *= extent.base;
     vars.push_back(var);
   }
+  steps /= pack.width;
   Add(absl::StrCat(type, " ", part, " = ", Literal(IdentityOf(node.reduce), number), ";\n"));
-  Open(vars, true);
+  Open(packs ? std::vector<int>(vars.begin(), vars.end() - 1) : vars, true);
   int64_t inner = steps;
   for (size_t i = 0; i < node.axes.size(); ++i) {
-    const int64_t extent = node.axes[i].second.base;
+    const bool packed = packs && i + 1 == node.axes.size();
+    const int64_t extent = node.axes[i].second.base / (packed ? pack.width : 1);
     inner /= extent;
     std::string digit = step;
     if (inner != 1) absl::StrAppend(&digit, " / ", inner);
     if (i > 0) absl::StrAppend(&digit, " % ", extent);
-    Add(absl::StrCat("const ", index_type(), " ", VarName(vars[i]), " = ", digit, ";\n"));
+    Add(absl::StrCat("const ", index_type(), " ", VarName(vars[i]),
+                     packed ? absl::StrCat("_start = (", digit, ") * ", pack.width) : " = " + digit,
+                     ";\n"));
   }
-  Accumulate(node, number, part);
+  if (packs) {
+    AccumulatePacks(node, number, part, pack);
+  } else {
+    Accumulate(node, number, part);
+  }
   const std::string body = Close();
   Add(absl::StrCat("for (", index_type(), " ", step, " = lane; ", step, " < ", steps, "; ", step,
                    " += ", options_.group, ") {\n", body, "}\n"));

@@ -51,6 +51,11 @@ loops::NestSource MoveReductionsOut(const loops::NestSource& source, bool all,
 ScalarExpr SplitReduction(const ScalarExpr& reduce, const std::vector<Axis>& axes, int64_t parts,
                           int* fresh, std::vector<loops::Slot>* slots, loops::NestSource* partial);
 
+// A reduction over an axis of at most four values, which is not the last axis, as a sum of the terms
+// for these values: conditions on the axis are decided. Other reductions stay. `axes` are the loops
+// around `reduce`, whose extents are constants.
+ScalarExpr UnrolledShortAxes(const ScalarExpr& reduce, const std::vector<Axis>& axes, int* fresh);
+
 // `e` with the node `what`, which must not be guarded, replaced by `by`.
 ScalarExpr Replace(const ScalarExpr& e, const ScalarNode* what, const ScalarExpr& by);
 

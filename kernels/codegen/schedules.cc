@@ -30,6 +30,7 @@ int64_t Extent(const Nest& nest, const std::vector<int>& axes) {
 NestPrinter::Options OptionsFor(const KernelContext& context, const Nest& nest) {
   NestPrinter::Options options;
   options.number = context.number;
+  options.storage = context.storage;
   options.wide = !FitsInt(nest);
   return options;
 }
@@ -174,13 +175,66 @@ int64_t Steps(const Nest& nest, int n) {
   return steps;
 }
 
+// The reads that every choice of a condition leaves inside their tensors, below `n` and outside of
+// reductions.
+void ReadsInside(const KernelContext& context, const Nest& nest, int n, std::vector<bool>* seen,
+                 std::vector<int>* reads) {
+  if ((*seen)[n]) return;
+  (*seen)[n] = true;
+  const loops::Node& node = nest.nodes[n];
+  if (node.kind == Kind::kRead && node.checks.empty()) {
+    const auto bounds = BoundsOf(nest, node.index);
+    int64_t elements = 1;
+    for (int64_t dim : context.slots[node.slot].dims) elements *= dim;
+    if (bounds && bounds->lo >= 0 && bounds->hi < elements) reads->push_back(n);
+  }
+  if (node.kind != Kind::kApply && node.kind != Kind::kSelect) return;
+  for (int arg : node.args) ReadsInside(context, nest, arg, seen, reads);
+}
+
+// Packs for a sum of products: a thread loads 16 bytes at once of the factor that is stored in the
+// narrowest type.
+NestPrinter::ReductionPack PackFor(const KernelContext& context, const Nest& nest, int n) {
+  NestPrinter::ReductionPack none;
+  const loops::Node& node = nest.nodes[n];
+  if (node.reduce != ReduceKind::kSum || node.guard != loops::kCondTrue || node.axes.empty()) {
+    return none;
+  }
+  const auto& [var, extent] = node.axes.back();
+  std::vector<bool> seen(nest.nodes.size(), false);
+  std::vector<int> reads;
+  ReadsInside(context, nest, node.args[0], &seen, &reads);
+  for (int width = 16; width > 1; width /= 2) {
+    if (extent.base % width != 0) continue;
+    NestPrinter::ReductionPack pack;
+    pack.width = width;
+    int narrowest = -1;
+    for (int read : reads) {
+      const auto bytes = static_cast<int>(SizeOf(context.storage[nest.nodes[read].slot]));
+      constexpr int kMostBytes = 64;  // a thread's registers hold them
+      if (!Packs(nest, nest.nodes[read].index, var, width) || bytes * width > kMostBytes) continue;
+      pack.reads.push_back(read);
+      const int least = narrowest < 0 ? bytes + 1 : SizeOf(context.storage[nest.nodes[narrowest].slot]);
+      if (bytes < least) narrowest = read;
+    }
+    constexpr int kAccess = 16;
+    if (pack.reads.size() < 2) continue;
+    const auto bytes = static_cast<int>(SizeOf(context.storage[nest.nodes[narrowest].slot]));
+    if (bytes * width > kAccess) continue;
+    return pack;
+  }
+  return none;
+}
+
 // The number of threads for each element's reduction; 1: sharing does not pay.
-int GroupForElements(const Nest& nest, const std::vector<int>& reductions) {
+int GroupForElements(const Nest& nest, const RowPlan& plan) {
   const int64_t elements = Extent(nest, nest.axes);
-  int64_t steps = 0;
+  int64_t steps = 0, packs = 0;
   int along = 0, across = 0;
-  for (int n : reductions) {
+  for (size_t i = 0; i < plan.reductions.size(); ++i) {
+    const int n = plan.reductions[i];
     steps = std::max(steps, Steps(nest, n));
+    packs = std::max(packs, Steps(nest, n) / plan.packs[i].width);
     along += ReadsAlong(nest, n, nest.nodes[n].axes.back().first);
     if (!nest.axes.empty()) across += ReadsAlong(nest, n, nest.axes.back());
   }
@@ -188,7 +242,7 @@ int GroupForElements(const Nest& nest, const std::vector<int>& reductions) {
   if (steps <= kFewSteps || (steps <= kWarpSteps / 4 && along == 0 && across > 0)) return 1;
   // Neighboring threads read neighboring elements, and there are enough to keep the device busy.
   if (elements >= kManyElements && (across >= along || (across > 0 && steps <= 64))) return 1;
-  return steps <= kWarpSteps || elements >= 4 * kManyElements ? 32 : kBlock;
+  return packs <= kWarpSteps || elements >= 4 * kManyElements ? 32 : kBlock;
 }
 
 }  // namespace
@@ -207,7 +261,25 @@ int64_t StepAlong(const Nest& nest, const Affine& p, int var) {
   return IndexAt(nest, p, at) - from;
 }
 
-Rows PlanRows(const Nest& nest, RowPlan* plan) {
+namespace {
+
+// Puts rows side by side that read the same elements of the narrowest pack, such as one row of
+// weights.
+void OrderRows(const KernelContext& context, const Nest& nest, RowPlan* plan) {
+  for (const NestPrinter::ReductionPack& pack : plan->packs) {
+    const auto bytes = [&](int read) { return SizeOf(context.storage[nest.nodes[read].slot]); };
+    const auto narrowest =
+        std::min_element(pack.reads.begin(), pack.reads.end(),
+                         [&](int a, int b) { return bytes(a) < bytes(b); });
+    if (narrowest == pack.reads.end() || bytes(*narrowest) > 1) continue;
+    std::stable_partition(plan->row_axes.begin(), plan->row_axes.end(),
+                          [&](int axis) { return nest.nodes[*narrowest].deps.test(axis); });
+  }
+}
+
+}  // namespace
+
+Rows PlanRows(const KernelContext& context, const Nest& nest, RowPlan* plan) {
   loops::Vars axes;
   for (int axis : nest.axes) axes.set(axis);
   std::vector<bool> seen(nest.nodes.size(), false);
@@ -221,8 +293,10 @@ Rows PlanRows(const Nest& nest, RowPlan* plan) {
   for (int axis : nest.axes) {
     (rows.test(axis) ? plan->row_axes : plan->other_axes).push_back(axis);
   }
+  for (int n : plan->reductions) plan->packs.push_back(PackFor(context, nest, n));
   if (plan->other_axes.empty()) {
-    plan->group = GroupForElements(nest, plan->reductions);
+    plan->group = GroupForElements(nest, *plan);
+    OrderRows(context, nest, plan);
     return plan->group == 1 ? Rows::kNone : Rows::kTogether;
   }
   const int64_t count = Extent(nest, plan->row_axes);
@@ -234,9 +308,9 @@ Rows PlanRows(const Nest& nest, RowPlan* plan) {
   return Rows::kTogether;
 }
 
-int64_t PartsFor(const Nest& nest) {
+int64_t PartsFor(const KernelContext& context, const Nest& nest) {
   RowPlan plan;
-  const Rows rows = PlanRows(nest, &plan);
+  const Rows rows = PlanRows(context, nest, &plan);
   if (rows == Rows::kApart || !plan.other_axes.empty()) return 1;
   int64_t steps = 0;
   for (const loops::Node& node : nest.nodes) {
@@ -362,7 +436,7 @@ GridKernel KernelByRow(const KernelContext& context, const Nest& nest, const Row
   NestPrinter::Options options = OptionsFor(context, nest);
   options.group = plan.group;
   NestPrinter printer(nest, options);
-  printer.SetCooperative(plan.reductions);
+  printer.SetCooperative(plan.reductions, plan.packs);
   const std::string type = printer.index_type();
   const int64_t rows = Extent(nest, plan.row_axes);
   const bool warps = plan.group == 32;

@@ -31,6 +31,7 @@ struct KernelContext {
 // its threads divide the values of the other axes among them.
 struct RowPlan {
   std::vector<int> reductions;            // numbers of nodes of the nest
+  std::vector<NestPrinter::ReductionPack> packs;  // of the reductions
   std::vector<int> row_axes, other_axes;  // variables of the nest: its axes
   int group = 32;                         // threads of a row: a warp or a block
 };
@@ -42,7 +43,7 @@ enum class Rows {
 };
 // How to compute the reductions of the lowered `nest`. *plan must be empty before the call; it
 // is complete only for kTogether.
-Rows PlanRows(const loops::Nest& nest, RowPlan* plan);
+Rows PlanRows(const KernelContext& context, const loops::Nest& nest, RowPlan* plan);
 
 // The kernel of `nest`. By element: one thread per element or per pack of elements. By row: one
 // warp or block per row.
@@ -126,7 +127,7 @@ void NumberArguments(const GridKernel& kernel, GemmCall* call);
 
 // The number of parts into which to split the only reduction of `nest`, so that the device has
 // enough work; 1: do not split. For nests that are not computed by tile.
-int64_t PartsFor(const loops::Nest& nest);
+int64_t PartsFor(const KernelContext& context, const loops::Nest& nest);
 
 // Whether one memory access can load or store `width` elements: the elements whose indices are the
 // values of `p` at `width` consecutive values of `var`, the first of which is a multiple of

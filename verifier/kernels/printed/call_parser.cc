@@ -11,6 +11,7 @@ namespace lemma::kernels {
 
 ExprPtr ExpressionParser::CalledFunction(const std::string& name) {
   if (name == "Load") return LoadCall();
+  if (name == "HighBits") return HighBits();
   if (name == "WarpReduce" || name == "BlockReduce") return GroupReduce(name == "BlockReduce");
   if (absl::StartsWith(name, "fn_")) return Function(name.substr(3));
   return IndexCall(name);
@@ -21,9 +22,42 @@ ExprPtr ExpressionParser::LoadCall() {
   const auto type = AcceptType();
   if (!type || (!IsReal(*type) && *type != Type::kInt64)) return Fail("expected a number's type");
   Expect(">");
+  return LoadedElement(*type);
+}
+
+// The quotient of the element, which must be a byte without a sign, rounded down.
+ExprPtr ExpressionParser::HighBits() {
+  Expect("<");
+  const auto type = AcceptType();
+  if (!type || !IsReal(*type)) return Fail("expected a real number's type");
+  Expect(",");
+  const int64_t divisor = Size();
+  Expect(">");
+  ExprPtr element = LoadedElement(*type);
+  if (element == nullptr) return nullptr;
+  const int slot =
+      element->kind == Expr::Kind::kRead ? element->slot : variables_[element->variable].slot;
+  if (DTypeOf(slot) != DType::kU8) return Fail("high bits of something else than a byte");
+  if (divisor < 2 || divisor > 128 || (divisor & (divisor - 1)) != 0) {
+    return Fail("expected a power of two");
+  }
+  ExprPtr factor = MakeExpr(Expr::Kind::kLiteral, *type);
+  factor->real = 1 / static_cast<double>(divisor);
+  ExprPtr product = MakeExpr(Expr::Kind::kFunction, *type);
+  product->fn = ScalarFn::kMul;
+  product->args.push_back(std::move(element));
+  product->args.push_back(std::move(factor));
+  ExprPtr e = MakeExpr(Expr::Kind::kFunction, *type);
+  e->fn = ScalarFn::kFloor;
+  e->args.push_back(std::move(product));
+  return e;
+}
+
+// After the type: "(p0[i])", or "(pack.at[u])".
+ExprPtr ExpressionParser::LoadedElement(Type number) {
   Expect("(");
   const std::string name = Name();
-  ExprPtr e = MakeExpr(Expr::Kind::kRead, *type);
+  ExprPtr e = MakeExpr(Expr::Kind::kRead, number);
   if (const auto variable = Find(name)) {
     if (variables_[*variable].type != Type::kElement) return Fail("a load of a number");
     // What is stored there is rounded.
