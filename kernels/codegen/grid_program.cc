@@ -298,8 +298,9 @@ class Builder {
     return true;
   }
 
+  static bool IsByte(DType dtype) { return dtype == DType::kU8 || dtype == DType::kI8; }
   bool ReadsBytes(const ScalarExpr& e) const {
-    if (e.kind() == ScalarExpr::Kind::kRead) return context_.storage[e.tensor()] == DType::kU8;
+    if (e.kind() == ScalarExpr::Kind::kRead) return IsByte(context_.storage[e.tensor()]);
     return std::any_of(e.args().begin(), e.args().end(),
                        [this](const ScalarExpr& arg) { return ReadsBytes(arg); });
   }

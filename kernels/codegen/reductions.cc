@@ -213,15 +213,32 @@ ScalarExpr SplitReduction(const ScalarExpr& reduce, const std::vector<Axis>& axe
                             ScalarExpr::Read(partial->slot, std::move(index)));
 }
 
+namespace {
+
+// Adds the variables of the conditions of selects in `e`.
+void AddConditions(const ScalarExpr& e, FreeVars* free, absl::flat_hash_set<const ScalarNode*>* seen,
+                   VarSet* vars) {
+  if (!seen->insert(e.node().get()).second) return;
+  if (e.kind() == Kind::kSelect) *vars = Union(*vars, free->Of(e.guard()));
+  for (const ScalarExpr& arg : e.args()) AddConditions(arg, free, seen, vars);
+}
+
+}  // namespace
+
 ScalarExpr UnrolledShortAxes(const ScalarExpr& reduce, const std::vector<Axis>& around,
                              int* fresh) {
   constexpr int64_t kFewValues = 4;
   if (reduce.reduce() != ReduceKind::kSum || !reduce.guard().is_true()) return reduce;
   std::vector<Axis> axes;
   std::vector<ScalarExpr> terms = {reduce.args()[0]};
+  FreeVars free;
+  absl::flat_hash_set<const ScalarNode*> seen;
+  VarSet decided;
+  AddConditions(terms[0], &free, &seen, &decided);
   for (size_t i = 0; i < reduce.axes().size(); ++i) {
     const Axis& axis = reduce.axes()[i];
-    if (i + 1 == reduce.axes().size() || axis.extent.value() > kFewValues) {
+    if (i + 1 == reduce.axes().size() || axis.extent.value() > kFewValues ||
+        !Contains(decided, axis.var)) {
       axes.push_back(axis);
       continue;
     }

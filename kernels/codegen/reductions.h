@@ -51,8 +51,8 @@ loops::NestSource MoveReductionsOut(const loops::NestSource& source, bool all,
 ScalarExpr SplitReduction(const ScalarExpr& reduce, const std::vector<Axis>& axes, int64_t parts,
                           int* fresh, std::vector<loops::Slot>* slots, loops::NestSource* partial);
 
-// A reduction over an axis of at most four values, which is not the last axis, as a sum of the terms
-// for these values: conditions on the axis are decided. Other reductions stay. `axes` are the loops
+// A reduction over an axis of at most four values on which conditions of selects depend, and which is
+// not the last axis, as a sum of the terms for these values. Other reductions stay. `axes` are the loops
 // around `reduce`, whose extents are constants.
 ScalarExpr UnrolledShortAxes(const ScalarExpr& reduce, const std::vector<Axis>& axes, int* fresh);
 
