@@ -15,8 +15,8 @@ namespace {
 // The names that the output of input `name` may have, in this order.
 std::vector<std::string> NextNames(absl::string_view name) {
   std::vector<std::string> names = {NextName(name)};
-  for (const auto& [past, present] : {std::make_pair("past_key_values.", "present."),
-                                      std::make_pair("past_", "present_")}) {
+  for (const auto& [past, present] :
+       {std::make_pair("past_key_values.", "present."), std::make_pair("past_", "present_")}) {
     if (!absl::StartsWith(name, past)) continue;
     names.push_back(absl::StrCat(present, name.substr(absl::string_view(past).size())));
   }

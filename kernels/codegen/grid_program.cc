@@ -292,8 +292,8 @@ class Builder {
     NestSource split = source;
     const ScalarExpr& reduce = found->first;
     const ScalarExpr digits = loops::SplitMixedReduction(reduce, source.axes, &fresh_);
-    split.body = Replace(source.body, reduce.node().get(),
-                         UnrolledShortAxes(digits, source.axes, &fresh_));
+    split.body =
+        Replace(source.body, reduce.node().get(), UnrolledShortAxes(digits, source.axes, &fresh_));
     if (!EmitInParts(split)) EmitLoops(split);
     return true;
   }

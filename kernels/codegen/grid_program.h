@@ -6,7 +6,8 @@
 //   * by element: a thread computes one element or, if memory is contiguous, several consecutive
 //     ones (at most 16 bytes).
 //   * by row: a warp or a block computes the elements that share reductions, and its threads carry
-//     out each reduction together. Softmax and normalizations are one kernel.
+//     out each reduction together. Softmax and normalizations are one kernel. In a sum of products,
+//     a thread loads up to 16 bytes of a factor at once if both factors are contiguous.
 //   * by tile: a block computes a tile of a sum of products (matrix products and convolutions of
 //     any layout, and their gradients), with the factors in shared memory. The kernel includes
 //     computations on the sum (bias, activation, residual) and on the factors. If the precision

@@ -158,8 +158,8 @@ __device__ inline T Load(S x) {
   return LoadAs<T, S>::From(x);
 }
 
-// The quotient of a byte and `divisor`, a power of two, rounded down: the first of the numbers of few
-// bits that share a byte.
+// The quotient of a byte and `divisor`, a power of two, rounded down: the first of the numbers of
+// few bits that share a byte.
 template <class T, int divisor>
 __device__ inline T HighBits(unsigned char x) {
   return static_cast<T>(static_cast<int>(x) / divisor);

@@ -216,8 +216,8 @@ ScalarExpr SplitReduction(const ScalarExpr& reduce, const std::vector<Axis>& axe
 namespace {
 
 // Adds the variables of the conditions of selects in `e`.
-void AddConditions(const ScalarExpr& e, FreeVars* free, absl::flat_hash_set<const ScalarNode*>* seen,
-                   VarSet* vars) {
+void AddConditions(const ScalarExpr& e, FreeVars* free,
+                   absl::flat_hash_set<const ScalarNode*>* seen, VarSet* vars) {
   if (!seen->insert(e.node().get()).second) return;
   if (e.kind() == Kind::kSelect) *vars = Union(*vars, free->Of(e.guard()));
   for (const ScalarExpr& arg : e.args()) AddConditions(arg, free, seen, vars);
@@ -267,6 +267,8 @@ ScalarExpr UnrolledShortAxes(const ScalarExpr& reduce, const std::vector<Axis>& 
 ScalarExpr Replace(const ScalarExpr& e, const ScalarNode* what, const ScalarExpr& by) {
   return Replacer(what, by).Rebuild(e);
 }
+
+bool IsApply(const ScalarExpr& e, ScalarFn fn) { return e.kind() == Kind::kApply && e.fn() == fn; }
 
 bool HasReduction(const ScalarExpr& e) {
   if (e.kind() == Kind::kReduce) return true;

@@ -214,7 +214,8 @@ NestPrinter::ReductionPack PackFor(const KernelContext& context, const Nest& nes
       constexpr int kMostBytes = 64;  // a thread's registers hold them
       if (!Packs(nest, nest.nodes[read].index, var, width) || bytes * width > kMostBytes) continue;
       pack.reads.push_back(read);
-      const int least = narrowest < 0 ? bytes + 1 : SizeOf(context.storage[nest.nodes[narrowest].slot]);
+      const int least =
+          narrowest < 0 ? bytes + 1 : SizeOf(context.storage[nest.nodes[narrowest].slot]);
       if (bytes < least) narrowest = read;
     }
     constexpr int kAccess = 16;
@@ -268,9 +269,8 @@ namespace {
 void OrderRows(const KernelContext& context, const Nest& nest, RowPlan* plan) {
   for (const NestPrinter::ReductionPack& pack : plan->packs) {
     const auto bytes = [&](int read) { return SizeOf(context.storage[nest.nodes[read].slot]); };
-    const auto narrowest =
-        std::min_element(pack.reads.begin(), pack.reads.end(),
-                         [&](int a, int b) { return bytes(a) < bytes(b); });
+    const auto narrowest = std::min_element(pack.reads.begin(), pack.reads.end(),
+                                            [&](int a, int b) { return bytes(a) < bytes(b); });
     if (narrowest == pack.reads.end() || bytes(*narrowest) > 1) continue;
     std::stable_partition(plan->row_axes.begin(), plan->row_axes.end(),
                           [&](int axis) { return nest.nodes[*narrowest].deps.test(axis); });

@@ -30,10 +30,10 @@ struct KernelContext {
 // Reductions that several threads carry out together. A row is one choice of values for `row_axes`;
 // its threads divide the values of the other axes among them.
 struct RowPlan {
-  std::vector<int> reductions;            // numbers of nodes of the nest
+  std::vector<int> reductions;                    // numbers of nodes of the nest
   std::vector<NestPrinter::ReductionPack> packs;  // of the reductions
-  std::vector<int> row_axes, other_axes;  // variables of the nest: its axes
-  int group = 32;                         // threads of a row: a warp or a block
+  std::vector<int> row_axes, other_axes;          // variables of the nest: its axes
+  int group = 32;                                 // threads of a row: a warp or a block
 };
 
 enum class Rows {

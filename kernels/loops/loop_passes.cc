@@ -184,8 +184,8 @@ std::optional<int64_t> PhasesOf(const Axis& axis, const std::set<int64_t>& phase
   return *phases.begin();
 }
 
-// Appends one axis per digit of `axis` to `axes`, or `axis` itself if it has no digits. Each divisor
-// must be a multiple of the preceding one, and the extent of the last one.
+// Appends one axis per digit of `axis` to `axes`, or `axis` itself if it has no digits. Each
+// divisor must be a multiple of the preceding one, and the extent of the last one.
 void AppendDigits(const Axis& axis, const std::set<int64_t>& divisors, std::vector<Axis>* axes,
                   ExprSubstitution* split, int* fresh) {
   bool chain = !divisors.empty() && *divisors.begin() > 1;

@@ -7,7 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "kernels/codegen/update_in_place.h"
+#include "kernels/codegen/updates/update_in_place.h"
 #include "runtime/plan/compose_nodes.h"
 
 namespace lemma::cuda {

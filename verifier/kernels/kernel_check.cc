@@ -156,11 +156,10 @@ class Checker {
                      program_.kept < static_cast<int>(parts_[0].operands.size());
     if (!one) return NotChecked("it keeps elements of no operand, or for several results");
     const int to = program_.outputs[0];
-    const bool shared =
-        std::count(options_.in_place.begin(), options_.in_place.end(),
-                   std::make_pair(program_.kept, to)) > 0 &&
-        program_.slots[program_.kept].dtype == program_.slots[to].dtype &&
-        program_.slots[program_.kept].elements == program_.slots[to].elements;
+    const bool shared = std::count(options_.in_place.begin(), options_.in_place.end(),
+                                   std::make_pair(program_.kept, to)) > 0 &&
+                        program_.slots[program_.kept].dtype == program_.slots[to].dtype &&
+                        program_.slots[program_.kept].elements == program_.slots[to].elements;
     if (shared) return absl::OkStatus();
     return Wrong(absl::StrCat("the result does not have the memory of tensor ", program_.kept,
                               ", whose elements it keeps"));

@@ -231,8 +231,8 @@ class WeightPacker {
 
   static Value Unpack(const Packed& packed, int64_t depth, int64_t columns, DType dtype) {
     const int64_t block = packed.block, blocks = depth / block, half = block * packed.bits / 8;
-    const Value bytes = Constant(*Tensor::FromInts({DType::kU8, {columns, blocks, half}},
-                                                   packed.bytes));
+    const Value bytes =
+        Constant(*Tensor::FromInts({DType::kU8, {columns, blocks, half}}, packed.bytes));
     Value q = AsType(bytes, DType::kF32);
     Shape each = {columns, blocks, 1};
     if (packed.bits == 4) {

@@ -1,6 +1,6 @@
 // Products of a few rows with weights that are known integers of 4 or 8 bits times known scales, as
-// in a step of a decoder: keeps the weights packed in the device's memory. The kernel of the product
-// unpacks them, so that its time is the time to read few bytes.
+// in a step of a decoder: keeps the weights packed in the device's memory. The kernel of the
+// product unpacks them, so that its time is the time to read few bytes.
 #ifndef LEMMA_RUNTIME_CUDA_FUSION_NARROW_WEIGHTS_H_
 #define LEMMA_RUNTIME_CUDA_FUSION_NARROW_WEIGHTS_H_
 

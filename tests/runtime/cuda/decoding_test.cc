@@ -122,9 +122,14 @@ TEST_F(Decoding, TokensAreThoseOfTheReference) {
       std::vector<Tensor> inputs = RandomInputs(graph);
       ASSERT_TRUE(actual.SetState(inputs).ok() && expected.SetState(RandomInputs(graph)).ok());
       // Positions of both sequences: in turn, again, counted from the end, and outside.
-      const std::vector<std::pair<int64_t, int64_t>> positions = {
-          {0, 3}, {1, 4}, {2, 5}, {2, -1}, {5, 0}, {kCapacity, 1}, {-kCapacity - 1, -kCapacity},
-          {INT64_MAX, INT64_MIN}};
+      const std::vector<std::pair<int64_t, int64_t>> positions = {{0, 3},
+                                                                  {1, 4},
+                                                                  {2, 5},
+                                                                  {2, -1},
+                                                                  {5, 0},
+                                                                  {kCapacity, 1},
+                                                                  {-kCapacity - 1, -kCapacity},
+                                                                  {INT64_MAX, INT64_MIN}};
       const std::vector<double> tolerances = RelativeTolerances(graph);
       for (const auto& [first, second] : positions) {
         inputs[2] = Numbers(inputs[2].type(), static_cast<double>(first % 100));
@@ -179,52 +184,65 @@ const UpdateCase kUpdates[] = {
     {"an update of one row", R"(graph g(s: f32[5,6], i: i64[1,1], u: f32[1,6]) {
        w = expand(i) {shape = [1,6]}
        s.next = scatter_elements(s, w, u) {axis = 0}
-       return s.next })", true},
+       return s.next })",
+     true},
     {"one row by number", R"(graph g(s: f16[5,6], i: i32[1,1], u: f16[1,6]) {
        s.next = scatter_nd(s, i, u)
-       return s.next })", true},
+       return s.next })",
+     true},
     {"one element", R"(graph g(s: f32[5,6], i: i64[1,2], u: f32[1]) {
        s.next = scatter_nd(s, i, u)
-       return s.next })", true},
+       return s.next })",
+     true},
     {"integers", R"(graph g(s: i64[5,6], i: i64[1,1], u: i64[1,6]) {
        s.next = scatter_nd(s, i, u)
-       return s.next })", true},
+       return s.next })",
+     true},
     {"an update that is computed there", R"(graph g(s: f32[5,6], i: i64[1,1], u: f32[1,6]) {
        e = exp(u)
        s.next = scatter_nd(s, i, e)
-       return s.next })", true},
+       return s.next })",
+     true},
     {"a sum", R"(graph g(s: f32[5,6], i: i64[1,1], u: f32[1,6]) {
        s.next = scatter_nd(s, i, u) {reduction = "add"}
-       return s.next })", false},
+       return s.next })",
+     false},
     {"two rows", R"(graph g(s: f32[5,6], i: i64[2,1], u: f32[2,6]) {
        s.next = scatter_nd(s, i, u)
-       return s.next })", false},
+       return s.next })",
+     false},
     {"an update that reads the state", R"(graph g(s: f32[5,6], i: i64[1,1]) {
        t = slice(s) {starts = [2,0], sizes = [1,6], steps = [1,1]}
        e = exp(t)
        s.next = scatter_nd(s, i, e)
-       return s.next })", false},
+       return s.next })",
+     false},
     {"a later reader", R"(graph g(s: f32[5,6], i: i64[1,1], u: f32[1,6]) {
        s.next = scatter_nd(s, i, u)
        m = reduce_sum(s.next) {axes = [0,1], keepdims = 0}
        y = mul(s, m)
-       return s.next, y })", false},
+       return s.next, y })",
+     false},
     {"an earlier reader", R"(graph g(s: f32[5,6], i: i64[1,1], u: f32[5,6]) {
        v = mul(s, u)
        m = reduce_sum(v) {axes = [0], keepdims = 1}
        s.next = scatter_nd(s, i, m)
-       return s.next, m })", true},
+       return s.next, m })",
+     true},
     {"a reader in the same kernel", R"(graph g(s: f32[5,6], i: i64[1,1], u: f32[5,6]) {
        v = mul(s, u)
        m = reduce_sum(v) {axes = [0], keepdims = 1}
        s.next = scatter_nd(s, i, m)
-       return s.next })", false},
+       return s.next })",
+     false},
     {"the state is an output", R"(graph g(s: f32[5,6], i: i64[1,1], u: f32[1,6]) {
        s.next = scatter_nd(s, i, u)
-       return s.next, s })", false},
+       return s.next, s })",
+     false},
     {"no rows", R"(graph g(s: f32[0,6], i: i64[1,1], u: f32[1,6]) {
        s.next = scatter_nd(s, i, u)
-       return s.next })", false},
+       return s.next })",
+     false},
 };
 
 TEST_F(Decoding, WritesInPartOnlyWhatNothingElseReads) {

@@ -101,16 +101,15 @@ Graph ProductOf(const Case& c, uint64_t seed) {
       }
     }
     const Value p = builder.Weight("p", Floats(DType::kI8, {depth, columns}, by_depth));
-    w = *builder.Op("mul",
-                    {*builder.Op("cast", {p}, {{"dtype", std::string(Name(c.dtype))}}),
-                     builder.Weight("t", Floats(c.dtype, {depth, columns}, whole_scales))});
+    w = *builder.Op("mul", {*builder.Op("cast", {p}, {{"dtype", std::string(Name(c.dtype))}}),
+                            builder.Weight("t", Floats(c.dtype, {depth, columns}, whole_scales))});
   }
   Value y = *builder.Op("matmul", {x, w});
   if (c.epilogue) {
     std::vector<double> bias;
     for (int64_t n = 0; n < columns; ++n) bias.push_back(normal(random));
-    y = *builder.Op("relu", {*builder.Op(
-                                "add", {y, builder.Weight("b", Floats(c.dtype, {columns}, bias))})});
+    y = *builder.Op(
+        "relu", {*builder.Op("add", {y, builder.Weight("b", Floats(c.dtype, {columns}, bias))})});
   }
   builder.Output("y", y);
   auto graph = std::move(builder).Build();

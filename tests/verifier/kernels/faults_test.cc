@@ -293,7 +293,8 @@ TEST(LaunchFault, KeepsTheElementsOfAnotherTensor) {
 }
 
 TEST(LaunchFault, KeepsNoElements) {
-  ExpectRefused("cache", [](GridProgram* program) { return program->kept = -1, true; }, kUnwritten);
+  ExpectRefused(
+      "cache", [](GridProgram* program) { return program->kept = -1, true; }, kUnwritten);
 }
 
 TEST(LaunchFault, KernelsInOtherOrder) {

@@ -1,6 +1,6 @@
 // Kernels that write only the elements of a tensor that change, in the tensor's own memory.
-#ifndef LEMMA_KERNELS_CODEGEN_UPDATE_IN_PLACE_H_
-#define LEMMA_KERNELS_CODEGEN_UPDATE_IN_PLACE_H_
+#ifndef LEMMA_KERNELS_CODEGEN_UPDATES_UPDATE_IN_PLACE_H_
+#define LEMMA_KERNELS_CODEGEN_UPDATES_UPDATE_IN_PLACE_H_
 
 #include <optional>
 
@@ -22,4 +22,4 @@ std::optional<GridProgram> MakeUpdateInPlace(const Definition& definition, int k
 
 }  // namespace lemma::codegen
 
-#endif  // LEMMA_KERNELS_CODEGEN_UPDATE_IN_PLACE_H_
+#endif  // LEMMA_KERNELS_CODEGEN_UPDATES_UPDATE_IN_PLACE_H_

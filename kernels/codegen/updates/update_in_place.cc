@@ -1,4 +1,4 @@
-#include "kernels/codegen/update_in_place.h"
+#include "kernels/codegen/updates/update_in_place.h"
 
 #include <algorithm>
 #include <string>
@@ -20,8 +20,6 @@ using loops::Nest;
 using loops::NestSource;
 using Kind = ScalarExpr::Kind;
 
-bool IsApply(const ScalarExpr& e, ScalarFn fn) { return e.kind() == Kind::kApply && e.fn() == fn; }
-
 // A reduction of one term as this term.
 ScalarExpr WithoutReductionOfOne(const ScalarExpr& e) {
   if (e.kind() != Kind::kReduce || !e.guard().is_true()) return e;
@@ -34,13 +32,15 @@ ScalarExpr WithoutReductionOfOne(const ScalarExpr& e) {
 }
 
 bool IsConstantOrIndex(const ScalarExpr& e) {
-  return e.kind() == Kind::kIndex || (e.kind() == Kind::kConst && e.value() == static_cast<double>(static_cast<int64_t>(e.value())));
+  return e.kind() == Kind::kIndex ||
+         (e.kind() == Kind::kConst &&
+          e.value() == static_cast<double>(static_cast<int64_t>(e.value())));
 }
 
 // Matches the output of a definition as an element-wise choice between new and old elements.
-class Matcher {
+class UpdateMatcher {
  public:
-  Matcher(const Definition& definition, const NestSource& source)
+  UpdateMatcher(const Definition& definition, const NestSource& source)
       : definition_(definition), source_(source) {}
 
   // `source`, with a select around the new elements whose guard says which elements they are: a
@@ -116,8 +116,8 @@ class Matcher {
       }
       case Kind::kApply: {
         const ScalarFn fn = e.fn();
-        const bool shifts = fn == ScalarFn::kAdd && (IsConstantOrIndex(e.args()[0]) ||
-                                                     IsConstantOrIndex(e.args()[1]));
+        const bool shifts = fn == ScalarFn::kAdd &&
+                            (IsConstantOrIndex(e.args()[0]) || IsConstantOrIndex(e.args()[1]));
         if (!shifts && fn != ScalarFn::kWhere && fn != ScalarFn::kLess) return false;
         return std::all_of(e.args().begin(), e.args().end(),
                            [&](const ScalarExpr& arg) { return IsPosition(arg); });
@@ -167,7 +167,7 @@ std::optional<GridProgram> MakeUpdateInPlace(const Definition& definition, int k
   int fresh = whole.num_vars;
   const NestSource source = SimplifiedSource(whole.tensors[0], out, &fresh);
   if (loops::IsEmpty(source)) return std::nullopt;
-  Matcher matcher(whole, source);
+  UpdateMatcher matcher(whole, source);
   const std::optional<NestSource> changes = matcher.Match(kept);
   if (!changes) return std::nullopt;
   KernelContext context;
