@@ -311,7 +311,7 @@ std::string NestPrinter::Node(int n, Number number, const std::string& name) {
       return Read(n, number, name);
     case Kind::kApply: {
       if (number == Number::kInteger && !Info(node.fn).integral()) return Literal(0, number);
-      if (const std::string bits = HighBits(n, number); !bits.empty()) {
+      if (const std::string bits = BitsOfByte(n, number); !bits.empty()) {
         return Declare(number, name, bits);
       }
       std::string args;
@@ -391,11 +391,11 @@ std::string NestPrinter::PackName(int n) {
   return name;
 }
 
-std::string NestPrinter::HighBits(int n, Number number) {
+std::optional<std::pair<int, int>> NestPrinter::QuotientOfByte(int n) const {
   const loops::Node& node = nest_.nodes[n];
-  if (node.fn != ScalarFn::kFloor || number == Number::kInteger) return "";
+  if (node.kind != Kind::kApply || node.fn != ScalarFn::kFloor) return std::nullopt;
   const loops::Node& product = nest_.nodes[node.args[0]];
-  if (product.kind != Kind::kApply || product.fn != ScalarFn::kMul) return "";
+  if (product.kind != Kind::kApply || product.fn != ScalarFn::kMul) return std::nullopt;
   for (int i = 0; i < 2; ++i) {
     const int read = product.args[i];
     const loops::Node &byte = nest_.nodes[read], &factor = nest_.nodes[product.args[1 - i]];
@@ -405,11 +405,32 @@ std::string NestPrinter::HighBits(int n, Number number) {
                          options_.storage[byte.slot] == DType::kU8;
     if (!is_byte || factor.kind != Kind::kConst) continue;
     for (int power = 2; power <= 128; power *= 2) {
-      if (factor.value * power != 1) continue;
-      return absl::StrCat("HighBits<", TypeName(number), ", ", power, ">(", ElementText(read), ")");
+      if (factor.value * power == 1) return std::make_pair(read, power);
     }
   }
-  return "";
+  return std::nullopt;
+}
+
+std::string NestPrinter::BitsOfByte(int n, Number number) {
+  if (number == Number::kInteger) return "";
+  const char* function = "HighBits";
+  auto quotient = QuotientOfByte(n);
+  const loops::Node& node = nest_.nodes[n];
+  if (!quotient && node.fn == ScalarFn::kSub) {
+    // The byte less power * quotient.
+    const loops::Node& product = nest_.nodes[node.args[1]];
+    if (product.kind != Kind::kApply || product.fn != ScalarFn::kMul) return "";
+    for (int i = 0; i < 2 && !quotient; ++i) {
+      const loops::Node& factor = nest_.nodes[product.args[1 - i]];
+      quotient = QuotientOfByte(product.args[i]);
+      if (quotient && (factor.kind != Kind::kConst || factor.value != quotient->second)) return "";
+    }
+    if (!quotient || quotient->first != node.args[0]) return "";
+    function = "LowBits";
+  }
+  if (!quotient) return "";
+  return absl::StrCat(function, "<", TypeName(number), ", ", quotient->second, ">(",
+                      ElementText(quotient->first), ")");
 }
 
 std::string NestPrinter::Select(int n, Number number, const std::string& name) {

@@ -111,8 +111,11 @@ class NestPrinter {
   std::string ElementText(int node);
   // The name of the pack that a read is part of.
   std::string PackName(int node);
-  // The quotient of a stored byte and a power of two, rounded down; "" if node is something else.
-  std::string HighBits(int node, Number number);
+  // A stored byte divided by a power of two: the quotient, rounded down, or the remainder; "" if
+  // node is something else.
+  std::string BitsOfByte(int node, Number number);
+  // The read of the byte and the power of two of such a quotient.
+  std::optional<std::pair<int, int>> QuotientOfByte(int node) const;
   std::string Select(int node, Number number, const std::string& name);
   std::string Reduce(int node, Number number, const std::string& name);
   std::string CooperativeReduce(int node, Number number, const std::string& name);

@@ -164,6 +164,10 @@ template <class T, int divisor>
 __device__ inline T HighBits(unsigned char x) {
   return static_cast<T>(static_cast<int>(x) / divisor);
 }
+template <class T, int divisor>
+__device__ inline T LowBits(unsigned char x) {
+  return static_cast<T>(static_cast<int>(x) % divisor);
+}
 
 // Stores a number as an element. For integer elements, real numbers saturate and integers wrap.
 __device__ inline void Store(float* to, float x) { *to = x; }

@@ -73,6 +73,8 @@ constexpr Fault kFaults[] = {
     {"PositionNotCheckedAbove", "cache", "i1 < 9", "i1 < 10", "writes element"},
     {"OtherUpdate", "cache", "fn_exp(", "fn_tanh(", kValue},
     {"OtherBits", "nibbles", "HighBits<float, 16>", "HighBits<float, 8>", kValue},
+    {"LowBitsForHigh", "nibbles", "HighBits<float, 16>", "LowBits<float, 16>", kValue},
+    {"HighBitsForLow", "nibbles", "LowBits<float, 16>", "HighBits<float, 16>", kValue},
     {"BitsOfAnotherDivisor", "nibbles", "HighBits<float, 16>", "HighBits<float, 12>",
      "expected a power of two"},
     {"WeightsNotAligned", "nibbles", "LoadPack<16>(p0 + (", "LoadPack<16>(p0 + (1 + ",

@@ -109,7 +109,7 @@ class ExpressionParser {
   ExprPtr Cast(Type type);
   ExprPtr CalledFunction(const std::string& name);
   ExprPtr LoadCall();
-  ExprPtr HighBits();
+  ExprPtr BitsOfByte(bool low);
   ExprPtr LoadedElement(Type number);
   ExprPtr IndexCall(const std::string& name);
   ExprPtr Function(const std::string& name);
