@@ -25,8 +25,8 @@ ExprPtr ExpressionParser::LoadCall() {
   return LoadedElement(*type);
 }
 
-// The quotient of the element, which must be a byte without a sign, and a power of two, rounded down;
-// or the element less this quotient times the power.
+// The quotient of the element, which must be a byte without a sign, and a power of two, rounded
+// down; or the element less this quotient times the power.
 ExprPtr ExpressionParser::BitsOfByte(bool low) {
   Expect("<");
   const auto type = AcceptType();
