@@ -3,7 +3,9 @@
 // A training step is a graph, and keeps nothing between runs. It takes the state as inputs and
 // returns the new state as outputs; the stepper (runtime/stepper.h) gives the outputs to the inputs
 // of the next step. An output and its input are linked by their names alone, because every model
-// file keeps names: the input NAME and the output NAME.next are one state variable.
+// file keeps names: the input NAME and the output NAME.next are one state variable. So are the
+// input past_NAME and the output present_NAME, the caches of a decoder, and the input
+// past_key_values.NAME and the output present.NAME; without NAME.next, these count.
 #ifndef LEMMA_GRAPH_TRAINING_STATE_H_
 #define LEMMA_GRAPH_TRAINING_STATE_H_
 
@@ -23,7 +25,7 @@ struct StatePair {
 };
 
 // The state variables of `graph` in the order of its inputs: pairs that are named as above and have
-// equal types. A pair of unequal types is not a variable.
+// equal types. A pair of unequal types, such as a cache that grows, is not a variable.
 std::vector<StatePair> StatePairs(const Graph& graph);
 
 // The name of the output with the new value of the input `name`.

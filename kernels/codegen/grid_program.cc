@@ -8,7 +8,6 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "graph/expr/arithmetic.h"
 #include "graph/expr/compose.h"
 #include "graph/expr/simplify.h"
 #include "kernels/codegen/factors/byte_product.h"
@@ -31,18 +30,6 @@ using loops::Nest;
 using loops::NestSource;
 
 namespace {
-
-Number NumberFor(const Definition& definition) {
-  switch (ArithmeticFor(definition)) {
-    case Arithmetic::kFloat:
-      return Number::kFloat;
-    case Arithmetic::kDouble:
-      return Number::kDouble;
-    case Arithmetic::kInteger:
-      return Number::kInteger;
-  }
-  return Number::kDouble;
-}
 
 DType StorageOf(Number number) {
   return number == Number::kFloat    ? DType::kF32
@@ -122,7 +109,12 @@ std::optional<Definition> AsOneKernel(const Definition& definition) {
       std::count_if(nest.nodes.begin(), nest.nodes.end(),
                     [](const loops::Node& node) { return node.kind == ScalarExpr::Kind::kReduce; });
   RowPlan plan;
-  if (PlanRows(nest, &plan) == Rows::kApart ||
+  KernelContext context;
+  context.slots = loops::DenseSlots(whole);
+  for (size_t id = 0; id < context.slots.size(); ++id) {
+    context.storage.push_back(whole.TypeOf(static_cast<TensorId>(id)).dtype);
+  }
+  if (PlanRows(context, nest, &plan) == Rows::kApart ||
       static_cast<size_t>(reductions) != plan.reductions.size()) {
     return std::nullopt;
   }
@@ -268,7 +260,7 @@ class Builder {
   bool EmitInParts(const NestSource& source) {
     const std::vector<ScalarExpr> reductions = OuterReductions(source.body);
     if (reductions.size() != 1) return false;
-    const int64_t parts = PartsFor(loops::Lower(source, context_.slots));
+    const int64_t parts = PartsFor(context_, loops::Lower(source, context_.slots));
     if (parts < 2) return false;
     NestSource partial;
     const NestSource rest = Split(source, reductions[0], parts, &partial);
@@ -279,15 +271,44 @@ class Builder {
 
   void Emit(const NestSource& source) {
     if (loops::IsEmpty(source)) return;
+    if (EmitFewRows(source)) return;
     if (EmitTiles(loops::SplitMixedAxes(source, &fresh_))) return;
     if (EmitInParts(source)) return;
     EmitLoops(source);
   }
 
+  // Emits a sum of products of a few rows and a matrix of weights that are computed from bytes. Its
+  // time is that of reading the weights, so a thread reads many bytes at once.
+  bool EmitFewRows(const NestSource& source) {
+    constexpr int64_t kFewRows = 8;
+    if (context_.number != Number::kFloat) return false;
+    const auto found = FindContraction(source, 1);
+    if (!found || OuterReductions(source.body).size() != 1) return false;
+    const ContractionSource& c = found->second;
+    if (std::min(Size(c.m), Size(c.n)) > kFewRows) return false;
+    // Products of bytes with bytes are better by tile.
+    const bool bytes_a = ReadsBytes(c.a), bytes_b = ReadsBytes(c.b);
+    if (bytes_a == bytes_b) return false;
+    NestSource split = source;
+    const ScalarExpr& reduce = found->first;
+    const ScalarExpr digits = loops::SplitMixedReduction(reduce, source.axes, &fresh_);
+    split.body =
+        Replace(source.body, reduce.node().get(), UnrolledShortAxes(digits, source.axes, &fresh_));
+    if (!EmitInParts(split)) EmitLoops(split);
+    return true;
+  }
+
+  static bool IsByte(DType dtype) { return dtype == DType::kU8 || dtype == DType::kI8; }
+  bool ReadsBytes(const ScalarExpr& e) const {
+    if (e.kind() == ScalarExpr::Kind::kRead) return IsByte(context_.storage[e.tensor()]);
+    return std::any_of(e.args().begin(), e.args().end(),
+                       [this](const ScalarExpr& arg) { return ReadsBytes(arg); });
+  }
+
   void EmitLoops(const NestSource& source) {
     const Nest nest = loops::Lower(source, context_.slots);
     RowPlan plan;
-    switch (PlanRows(nest, &plan)) {
+    switch (PlanRows(context_, nest, &plan)) {
       case Rows::kTogether:
         program_.kernels.push_back(KernelByRow(context_, nest, plan));
         return;

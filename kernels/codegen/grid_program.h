@@ -6,7 +6,8 @@
 //   * by element: a thread computes one element or, if memory is contiguous, several consecutive
 //     ones (at most 16 bytes).
 //   * by row: a warp or a block computes the elements that share reductions, and its threads carry
-//     out each reduction together. Softmax and normalizations are one kernel.
+//     out each reduction together. Softmax and normalizations are one kernel. In a sum of products,
+//     a thread loads up to 16 bytes of a factor at once if both factors are contiguous.
 //   * by tile: a block computes a tile of a sum of products (matrix products and convolutions of
 //     any layout, and their gradients), with the factors in shared memory. The kernel includes
 //     computations on the sum (bias, activation, residual) and on the factors. If the precision
@@ -90,6 +91,9 @@ struct GridProgram {
   std::vector<GridSlot> slots;
   std::vector<int> outputs;         // slots of the outputs, in order
   std::vector<GridKernel> kernels;  // in the order of their launches
+  // The input whose memory the only output must be given, since the kernels write only elements
+  // that differ from the input's (update_in_place.h); -1: the kernels write every element.
+  int kept = -1;
 };
 
 // The only architecture with the instructions for products by warpgroup: sm_90a, not a newer one.

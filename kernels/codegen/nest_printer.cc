@@ -119,6 +119,11 @@ void NestPrinter::SetPacked(std::vector<int> nodes, int var, int width, std::str
   packed_index_ = std::move(index);
 }
 
+void NestPrinter::SetCooperative(std::vector<int> nodes, std::vector<ReductionPack> packs) {
+  cooperative_ = std::move(nodes);
+  packs_ = std::move(packs);
+}
+
 std::string NestPrinter::AffineText(const Affine& p) {
   std::string text;
   for (const auto& [t, c] : p.terms) {
@@ -306,6 +311,9 @@ std::string NestPrinter::Node(int n, Number number, const std::string& name) {
       return Read(n, number, name);
     case Kind::kApply: {
       if (number == Number::kInteger && !Info(node.fn).integral()) return Literal(0, number);
+      if (const std::string bits = BitsOfByte(n, number); !bits.empty()) {
+        return Declare(number, name, bits);
+      }
       std::string args;
       for (int arg : node.args) {
         absl::StrAppend(&args, args.empty() ? "" : ", ", Argument(arg, number));
@@ -329,11 +337,12 @@ std::string NestPrinter::Node(int n, Number number, const std::string& name) {
 std::string NestPrinter::Read(int n, Number number, const std::string& name) {
   const loops::Node& node = nest_.nodes[n];
   if (node.slot == options_.value_slot) return options_.value;
-  if (std::count(packed_.begin(), packed_.end(), n) > 0) return PackedRead(n, number, name);
   const std::string type = TypeName(number);
+  if (node.checks.empty()) {
+    return Declare(number, name, absl::StrCat("Load<", type, ">(", ElementText(n), ")"));
+  }
   const std::string load =
       absl::StrCat("Load<", type, ">(", SlotName(node.slot), "[", AffineText(node.index), "])");
-  if (node.checks.empty()) return Declare(number, name, load);
   checks_ = true;
   std::string inside;
   bool data_dependent = false;
@@ -348,18 +357,80 @@ std::string NestPrinter::Read(int n, Number number, const std::string& name) {
   return name;
 }
 
-// Loads the pack one scope further out.
-std::string NestPrinter::PackedRead(int n, Number number, const std::string& name) {
+std::string NestPrinter::ElementText(int n) {
+  if (std::count(packed_.begin(), packed_.end(), n) > 0) {
+    return absl::StrCat(PackName(n), ".at[", packed_index_, "]");
+  }
   const loops::Node& node = nest_.nodes[n];
-  Scope inner = std::move(scopes_.back());
-  scopes_.pop_back();
+  const std::string slot = SlotName(node.slot);
+  return absl::StrCat(slot, "[", AffineText(node.index), "]");
+}
+
+// Loads the pack outside of the scope of the packed variable.
+std::string NestPrinter::PackName(int n) {
+  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+    auto it = scope->known.find({ValueKind::kPack, n});
+    if (it != scope->known.end()) return it->second;
+  }
+  size_t level = scopes_.size() - 1;
+  while (level > 0 &&
+         std::count(scopes_[level].vars.begin(), scopes_[level].vars.end(), packed_var_) == 0) {
+    --level;
+  }
+  std::vector<Scope> inner(std::make_move_iterator(scopes_.begin() + level),
+                           std::make_move_iterator(scopes_.end()));
+  scopes_.resize(level);
+  const loops::Node& node = nest_.nodes[n];
+  const std::string name = absl::StrCat(options_.prefix, "n", names_++, "_pack");
   const std::string at = PackStartText(node.index);
-  Add(absl::StrCat("const auto ", name, "_pack = LoadPack<", packed_width_, ">(",
-                   SlotName(node.slot), " + ", at, ");\n"));
-  scopes_.push_back(std::move(inner));
-  return Declare(
-      number, name,
-      absl::StrCat("Load<", TypeName(number), ">(", name, "_pack.at[", packed_index_, "])"));
+  Add(absl::StrCat("const auto ", name, " = LoadPack<", packed_width_, ">(", SlotName(node.slot),
+                   " + ", at, ");\n"));
+  scopes_.back().known[{ValueKind::kPack, n}] = name;
+  scopes_.insert(scopes_.end(), std::make_move_iterator(inner.begin()),
+                 std::make_move_iterator(inner.end()));
+  return name;
+}
+
+std::optional<std::pair<int, int>> NestPrinter::QuotientOfByte(int n) const {
+  const loops::Node& node = nest_.nodes[n];
+  if (node.kind != Kind::kApply || node.fn != ScalarFn::kFloor) return std::nullopt;
+  const loops::Node& product = nest_.nodes[node.args[0]];
+  if (product.kind != Kind::kApply || product.fn != ScalarFn::kMul) return std::nullopt;
+  for (int i = 0; i < 2; ++i) {
+    const int read = product.args[i];
+    const loops::Node &byte = nest_.nodes[read], &factor = nest_.nodes[product.args[1 - i]];
+    const bool is_byte = byte.kind == Kind::kRead && byte.checks.empty() &&
+                         byte.slot != options_.value_slot &&
+                         byte.slot < static_cast<int>(options_.storage.size()) &&
+                         options_.storage[byte.slot] == DType::kU8;
+    if (!is_byte || factor.kind != Kind::kConst) continue;
+    for (int power = 2; power <= 128; power *= 2) {
+      if (factor.value * power == 1) return std::make_pair(read, power);
+    }
+  }
+  return std::nullopt;
+}
+
+std::string NestPrinter::BitsOfByte(int n, Number number) {
+  if (number == Number::kInteger) return "";
+  const char* function = "HighBits";
+  auto quotient = QuotientOfByte(n);
+  const loops::Node& node = nest_.nodes[n];
+  if (!quotient && node.fn == ScalarFn::kSub) {
+    // The byte less power * quotient.
+    const loops::Node& product = nest_.nodes[node.args[1]];
+    if (product.kind != Kind::kApply || product.fn != ScalarFn::kMul) return "";
+    for (int i = 0; i < 2 && !quotient; ++i) {
+      const loops::Node& factor = nest_.nodes[product.args[1 - i]];
+      quotient = QuotientOfByte(product.args[i]);
+      if (quotient && (factor.kind != Kind::kConst || factor.value != quotient->second)) return "";
+    }
+    if (!quotient || quotient->first != node.args[0]) return "";
+    function = "LowBits";
+  }
+  if (!quotient) return "";
+  return absl::StrCat(function, "<", TypeName(number), ", ", quotient->second, ">(",
+                      ElementText(quotient->first), ")");
 }
 
 std::string NestPrinter::Select(int n, Number number, const std::string& name) {
@@ -377,70 +448,6 @@ std::string NestPrinter::Select(int n, Number number, const std::string& name) {
   Add(absl::StrCat(TypeName(number), " ", name, ";\nif (", condition, ") {\n", branch[0], name,
                    " = ", value[0], ";\n} else {\n", branch[1], name, " = ", value[1], ";\n}\n"));
   return name;
-}
-
-// Emits the statements of one reduction step into the innermost scope.
-void NestPrinter::Accumulate(const loops::Node& node, Number number, const std::string& name) {
-  auto step = [&] {
-    const std::string value = Argument(node.args[0], number);
-    Add(absl::StrCat(name, " = ", ReduceFunction(node.reduce), "(", name, ", ", value, ");\n"));
-  };
-  if (node.guard == kCondTrue) return step();
-  const std::string condition = Condition(node.guard);
-  Open({}, false);
-  step();
-  const std::string text = Close();
-  Add(absl::StrCat("if (", condition, ") {\n", text, "}\n"));
-}
-
-std::string NestPrinter::Reduce(int n, Number number, const std::string& name) {
-  const loops::Node& node = nest_.nodes[n];
-  Add(absl::StrCat(TypeName(number), " ", name, " = ", Literal(IdentityOf(node.reduce), number),
-                   ";\n"));
-  std::vector<std::string> heads;
-  for (const auto& [var, extent] : node.axes) {
-    const std::string v = VarName(var);
-    heads.push_back(absl::StrCat("for (", index_type(), " ", v, " = 0; ", v, " < ",
-                                 AffineText(extent), "; ++", v, ") {\n"));
-    Open({var}, extent.is_const() && extent.base > 0);
-  }
-  Accumulate(node, number, name);
-  for (size_t i = heads.size(); i-- > 0;) {
-    const std::string body = Close();
-    Add(absl::StrCat(heads[i], body, "}\n"));
-  }
-  return name;
-}
-
-std::string NestPrinter::CooperativeReduce(int n, Number number, const std::string& name) {
-  const loops::Node& node = nest_.nodes[n];
-  const std::string part = name + "_part", step = name + "_step", type = TypeName(number);
-  int64_t steps = 1;
-  std::vector<int> vars;
-  for (const auto& [var, extent] : node.axes) {
-    steps *= extent.base;
-    vars.push_back(var);
-  }
-  Add(absl::StrCat(type, " ", part, " = ", Literal(IdentityOf(node.reduce), number), ";\n"));
-  Open(vars, true);
-  int64_t inner = steps;
-  for (size_t i = 0; i < node.axes.size(); ++i) {
-    const int64_t extent = node.axes[i].second.base;
-    inner /= extent;
-    std::string digit = step;
-    if (inner != 1) absl::StrAppend(&digit, " / ", inner);
-    if (i > 0) absl::StrAppend(&digit, " % ", extent);
-    Add(absl::StrCat("const ", index_type(), " ", VarName(vars[i]), " = ", digit, ";\n"));
-  }
-  Accumulate(node, number, part);
-  const std::string body = Close();
-  Add(absl::StrCat("for (", index_type(), " ", step, " = lane; ", step, " < ", steps, "; ", step,
-                   " += ", options_.group, ") {\n", body, "}\n"));
-  return Declare(number, name,
-                 options_.group == 32
-                     ? absl::StrCat("WarpReduce<", ReduceName(node.reduce), ">(", part, ")")
-                     : absl::StrCat("BlockReduce<", ReduceName(node.reduce), ", ", options_.group,
-                                    ">(", part, ", shared)"));
 }
 
 }  // namespace lemma::codegen

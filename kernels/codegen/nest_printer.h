@@ -28,6 +28,11 @@ bool FitsInt(const loops::Nest& nest);
 // scope for each block of code, asks for values, closes the scopes and joins the blocks.
 class NestPrinter {
  public:
+  // The reads of a reduction that load several elements along its last axis at once.
+  struct ReductionPack {
+    std::vector<int> reads;  // nodes
+    int width = 1;           // elements that a thread takes at once; 1: one by one
+  };
   struct Options {
     Number number = Number::kFloat;  // the arithmetic of values
     bool wide = false;               // 64-bit indices
@@ -40,6 +45,7 @@ class NestPrinter {
     // Reads of this slot are replaced by the expression `value`. -1: no reads are replaced.
     int value_slot = -1;
     std::string value;
+    std::vector<DType> storage;  // the type of each slot in memory; empty: not known
   };
   // `nest` must outlive the printer.
   NestPrinter(const loops::Nest& nest, Options options);
@@ -69,9 +75,10 @@ class NestPrinter {
   // the thread's number in the group, and, if the group is a block, the array `shared`, which has
   // one number per warp in shared memory. The code contains barriers, so the free variables of
   // `nodes` must have equal values in all threads of the group.
-  void SetCooperative(std::vector<int> nodes) { cooperative_ = std::move(nodes); }
-  // The reads `nodes` load `width` consecutive elements along `var` at once, in the scope around
-  // the innermost one. In the innermost scope, the expression `index` selects the element.
+  // `packs`: by reduction, how a thread takes its steps.
+  void SetCooperative(std::vector<int> nodes, std::vector<ReductionPack> packs);
+  // The reads `nodes` load `width` consecutive elements along `var` at once, outside of the scope
+  // that defines `var`. Within this scope, the expression `index` selects the element.
   void SetPacked(std::vector<int> nodes, int var, int width, std::string index);
 
   // The slots that the code reads, in the order of their first reads.
@@ -84,7 +91,7 @@ class NestPrinter {
   const Options& options() const { return options_; }
 
  private:
-  enum class ValueKind { kNode, kInteger, kLeaf };
+  enum class ValueKind { kNode, kInteger, kLeaf, kPack };
   struct Scope {
     std::vector<int> vars;
     bool transparent = true;
@@ -100,11 +107,21 @@ class NestPrinter {
   std::string LeafValue(int term, const std::string& name);
   std::string Node(int node, Number number, const std::string& name);
   std::string Read(int node, Number number, const std::string& name);
-  std::string PackedRead(int node, Number number, const std::string& name);
+  // The element that a read without checks reads, as it is stored.
+  std::string ElementText(int node);
+  // The name of the pack that a read is part of.
+  std::string PackName(int node);
+  // A stored byte divided by a power of two: the quotient, rounded down, or the remainder; "" if
+  // node is something else.
+  std::string BitsOfByte(int node, Number number);
+  // The read of the byte and the power of two of such a quotient.
+  std::optional<std::pair<int, int>> QuotientOfByte(int node) const;
   std::string Select(int node, Number number, const std::string& name);
   std::string Reduce(int node, Number number, const std::string& name);
   std::string CooperativeReduce(int node, Number number, const std::string& name);
   void Accumulate(const loops::Node& node, Number number, const std::string& name);
+  void AccumulatePacks(const loops::Node& node, Number number, const std::string& name,
+                       const ReductionPack& pack);
   std::string Condition(int cond);
   std::string Argument(int node, Number number);
   bool Loads(int cond) const;
@@ -116,6 +133,7 @@ class NestPrinter {
   std::vector<Scope> scopes_;
   std::vector<int> slots_;
   std::vector<int> cooperative_, packed_;
+  std::vector<ReductionPack> packs_;  // by cooperative reduction
   int packed_var_ = -1, packed_width_ = 1;
   std::string packed_index_;
   bool at_pack_start_ = false;

@@ -6,9 +6,22 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "graph/expr/arithmetic.h"
 #include "kernels/codegen/grid_program.h"
 
 namespace lemma::codegen {
+
+Number NumberFor(const Definition& definition) {
+  switch (ArithmeticFor(definition)) {
+    case Arithmetic::kFloat:
+      return Number::kFloat;
+    case Arithmetic::kDouble:
+      return Number::kDouble;
+    case Arithmetic::kInteger:
+      return Number::kInteger;
+  }
+  return Number::kDouble;
+}
 
 const char* TypeName(Number number) {
   switch (number) {

@@ -5,11 +5,14 @@
 #include <string>
 
 #include "graph/expr/scalar_expr.h"
+#include "graph/expr/tensor_expr.h"
 
 namespace lemma::codegen {
 
 // The number type of a computation.
 enum class Number { kFloat, kDouble, kInteger };
+// The one in which the kernels of `definition` compute (ArithmeticFor in graph/expr/arithmetic.h).
+Number NumberFor(const Definition& definition);
 
 // "float", "double", "int64".
 const char* TypeName(Number number);

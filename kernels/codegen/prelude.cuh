@@ -158,6 +158,17 @@ __device__ inline T Load(S x) {
   return LoadAs<T, S>::From(x);
 }
 
+// The quotient of a byte and `divisor`, a power of two, rounded down: the first of the numbers of
+// few bits that share a byte.
+template <class T, int divisor>
+__device__ inline T HighBits(unsigned char x) {
+  return static_cast<T>(static_cast<int>(x) / divisor);
+}
+template <class T, int divisor>
+__device__ inline T LowBits(unsigned char x) {
+  return static_cast<T>(static_cast<int>(x) % divisor);
+}
+
 // Stores a number as an element. For integer elements, real numbers saturate and integers wrap.
 __device__ inline void Store(float* to, float x) { *to = x; }
 __device__ inline void Store(float* to, double x) { *to = static_cast<float>(x); }

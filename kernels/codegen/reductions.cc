@@ -213,9 +213,62 @@ ScalarExpr SplitReduction(const ScalarExpr& reduce, const std::vector<Axis>& axe
                             ScalarExpr::Read(partial->slot, std::move(index)));
 }
 
+namespace {
+
+// Adds the variables of the conditions of selects in `e`.
+void AddConditions(const ScalarExpr& e, FreeVars* free,
+                   absl::flat_hash_set<const ScalarNode*>* seen, VarSet* vars) {
+  if (!seen->insert(e.node().get()).second) return;
+  if (e.kind() == Kind::kSelect) *vars = Union(*vars, free->Of(e.guard()));
+  for (const ScalarExpr& arg : e.args()) AddConditions(arg, free, seen, vars);
+}
+
+}  // namespace
+
+ScalarExpr UnrolledShortAxes(const ScalarExpr& reduce, const std::vector<Axis>& around,
+                             int* fresh) {
+  constexpr int64_t kFewValues = 4;
+  if (reduce.reduce() != ReduceKind::kSum || !reduce.guard().is_true()) return reduce;
+  std::vector<Axis> axes;
+  std::vector<ScalarExpr> terms = {reduce.args()[0]};
+  FreeVars free;
+  absl::flat_hash_set<const ScalarNode*> seen;
+  VarSet decided;
+  AddConditions(terms[0], &free, &seen, &decided);
+  for (size_t i = 0; i < reduce.axes().size(); ++i) {
+    const Axis& axis = reduce.axes()[i];
+    if (i + 1 == reduce.axes().size() || axis.extent.value() > kFewValues ||
+        !Contains(decided, axis.var)) {
+      axes.push_back(axis);
+      continue;
+    }
+    std::vector<ScalarExpr> more;
+    for (const ScalarExpr& term : terms) {
+      for (int64_t value = 0; value < axis.extent.value(); ++value) {
+        ExprSubstitution at;
+        at.vars[axis.var] = value;
+        at.fresh = fresh;
+        more.push_back(Substitute(term, at));
+      }
+    }
+    terms = std::move(more);
+  }
+  if (terms.size() == 1) return reduce;
+  Simplifier simplifier;
+  for (const Axis& axis : around) simplifier.SetExtent(axis.var, axis.extent);
+  for (const Axis& axis : axes) simplifier.SetExtent(axis.var, axis.extent);
+  ScalarExpr sum = simplifier.Simplify(terms[0]);
+  for (size_t i = 1; i < terms.size(); ++i) {
+    sum = ScalarExpr::Apply(ScalarFn::kAdd, {sum, simplifier.Simplify(terms[i])});
+  }
+  return ScalarExpr::Reduce(ReduceKind::kSum, std::move(axes), Guard(true), sum);
+}
+
 ScalarExpr Replace(const ScalarExpr& e, const ScalarNode* what, const ScalarExpr& by) {
   return Replacer(what, by).Rebuild(e);
 }
+
+bool IsApply(const ScalarExpr& e, ScalarFn fn) { return e.kind() == Kind::kApply && e.fn() == fn; }
 
 bool HasReduction(const ScalarExpr& e) {
   if (e.kind() == Kind::kReduce) return true;

@@ -20,6 +20,9 @@ ScalarExpr ShareReductions(const ScalarExpr& e);
 
 bool HasReduction(const ScalarExpr& e);
 
+// Whether `e` is an application of `fn`.
+bool IsApply(const ScalarExpr& e, ScalarFn fn);
+
 // The source of a nest that computes `tensor` into slot `slot`, simplified and with equal
 // reductions shared. *fresh is the number of the next new variable, and is advanced.
 loops::NestSource SimplifiedSource(const TensorExpr& tensor, int slot, int* fresh);
@@ -50,6 +53,11 @@ loops::NestSource MoveReductionsOut(const loops::NestSource& source, bool all,
 // new variable, and is advanced.
 ScalarExpr SplitReduction(const ScalarExpr& reduce, const std::vector<Axis>& axes, int64_t parts,
                           int* fresh, std::vector<loops::Slot>* slots, loops::NestSource* partial);
+
+// A reduction over an axis of at most four values on which conditions of selects depend, and which
+// is not the last axis, as a sum of the terms for these values. Other reductions stay. `axes` are
+// the loops around `reduce`, whose extents are constants.
+ScalarExpr UnrolledShortAxes(const ScalarExpr& reduce, const std::vector<Axis>& axes, int* fresh);
 
 // `e` with the node `what`, which must not be guarded, replaced by `by`.
 ScalarExpr Replace(const ScalarExpr& e, const ScalarNode* what, const ScalarExpr& by);

@@ -30,6 +30,7 @@ int64_t Extent(const Nest& nest, const std::vector<int>& axes) {
 NestPrinter::Options OptionsFor(const KernelContext& context, const Nest& nest) {
   NestPrinter::Options options;
   options.number = context.number;
+  options.storage = context.storage;
   options.wide = !FitsInt(nest);
   return options;
 }
@@ -52,10 +53,21 @@ std::string Digits(const NestPrinter& printer, const Nest& nest, const std::vect
   return text;
 }
 
-std::string StoreText(NestPrinter& printer, const KernelContext& context, const Nest& nest) {
-  const std::string value = printer.Value(nest.root);
+std::string StoreText(NestPrinter& printer, const KernelContext& context, const Nest& nest,
+                      int node) {
+  const std::string value = printer.Value(node);
   return absl::StrCat("Store(p", nest.out_slot, " + ", printer.AffineText(nest.out), ", ",
                       TypeName(context.number), "(", value, "));\n");
+}
+
+int BlockFor(int64_t items) {
+  return items >= kBlock ? kBlock : static_cast<int>(CeilDivide(items, 32) * 32);
+}
+
+// Declares the number of the thread's item, of which there are `items`.
+std::string ItemText(const std::string& type, int block, int64_t items) {
+  return absl::StrCat("const ", type, " item = static_cast<", type, ">(blockIdx.x) * ", block,
+                      " + threadIdx.x;\nif (item >= ", items, ") return;\n");
 }
 
 // Whether anything in `p`'s terms depends on `var`, apart from the coefficient of var itself.
@@ -163,13 +175,67 @@ int64_t Steps(const Nest& nest, int n) {
   return steps;
 }
 
+// The reads that every choice of a condition leaves inside their tensors, below `n` and outside of
+// reductions.
+void ReadsInside(const KernelContext& context, const Nest& nest, int n, std::vector<bool>* seen,
+                 std::vector<int>* reads) {
+  if ((*seen)[n]) return;
+  (*seen)[n] = true;
+  const loops::Node& node = nest.nodes[n];
+  if (node.kind == Kind::kRead && node.checks.empty()) {
+    const auto bounds = BoundsOf(nest, node.index);
+    int64_t elements = 1;
+    for (int64_t dim : context.slots[node.slot].dims) elements *= dim;
+    if (bounds && bounds->lo >= 0 && bounds->hi < elements) reads->push_back(n);
+  }
+  if (node.kind != Kind::kApply && node.kind != Kind::kSelect) return;
+  for (int arg : node.args) ReadsInside(context, nest, arg, seen, reads);
+}
+
+// Packs for a sum of products: a thread loads 16 bytes at once of the factor that is stored in the
+// narrowest type.
+NestPrinter::ReductionPack PackFor(const KernelContext& context, const Nest& nest, int n) {
+  NestPrinter::ReductionPack none;
+  const loops::Node& node = nest.nodes[n];
+  if (node.reduce != ReduceKind::kSum || node.guard != loops::kCondTrue || node.axes.empty()) {
+    return none;
+  }
+  const auto& [var, extent] = node.axes.back();
+  std::vector<bool> seen(nest.nodes.size(), false);
+  std::vector<int> reads;
+  ReadsInside(context, nest, node.args[0], &seen, &reads);
+  for (int width = 16; width > 1; width /= 2) {
+    if (extent.base % width != 0) continue;
+    NestPrinter::ReductionPack pack;
+    pack.width = width;
+    int narrowest = -1;
+    for (int read : reads) {
+      const auto bytes = static_cast<int>(SizeOf(context.storage[nest.nodes[read].slot]));
+      constexpr int kMostBytes = 64;  // a thread's registers hold them
+      if (!Packs(nest, nest.nodes[read].index, var, width) || bytes * width > kMostBytes) continue;
+      pack.reads.push_back(read);
+      const int least =
+          narrowest < 0 ? bytes + 1 : SizeOf(context.storage[nest.nodes[narrowest].slot]);
+      if (bytes < least) narrowest = read;
+    }
+    constexpr int kAccess = 16;
+    if (pack.reads.size() < 2) continue;
+    const auto bytes = static_cast<int>(SizeOf(context.storage[nest.nodes[narrowest].slot]));
+    if (bytes * width > kAccess) continue;
+    return pack;
+  }
+  return none;
+}
+
 // The number of threads for each element's reduction; 1: sharing does not pay.
-int GroupForElements(const Nest& nest, const std::vector<int>& reductions) {
+int GroupForElements(const Nest& nest, const RowPlan& plan) {
   const int64_t elements = Extent(nest, nest.axes);
-  int64_t steps = 0;
+  int64_t steps = 0, packs = 0;
   int along = 0, across = 0;
-  for (int n : reductions) {
+  for (size_t i = 0; i < plan.reductions.size(); ++i) {
+    const int n = plan.reductions[i];
     steps = std::max(steps, Steps(nest, n));
+    packs = std::max(packs, Steps(nest, n) / plan.packs[i].width);
     along += ReadsAlong(nest, n, nest.nodes[n].axes.back().first);
     if (!nest.axes.empty()) across += ReadsAlong(nest, n, nest.axes.back());
   }
@@ -177,7 +243,7 @@ int GroupForElements(const Nest& nest, const std::vector<int>& reductions) {
   if (steps <= kFewSteps || (steps <= kWarpSteps / 4 && along == 0 && across > 0)) return 1;
   // Neighboring threads read neighboring elements, and there are enough to keep the device busy.
   if (elements >= kManyElements && (across >= along || (across > 0 && steps <= 64))) return 1;
-  return steps <= kWarpSteps || elements >= 4 * kManyElements ? 32 : kBlock;
+  return packs <= kWarpSteps || elements >= 4 * kManyElements ? 32 : kBlock;
 }
 
 }  // namespace
@@ -196,7 +262,24 @@ int64_t StepAlong(const Nest& nest, const Affine& p, int var) {
   return IndexAt(nest, p, at) - from;
 }
 
-Rows PlanRows(const Nest& nest, RowPlan* plan) {
+namespace {
+
+// Puts rows side by side that read the same elements of the narrowest pack, such as one row of
+// weights.
+void OrderRows(const KernelContext& context, const Nest& nest, RowPlan* plan) {
+  for (const NestPrinter::ReductionPack& pack : plan->packs) {
+    const auto bytes = [&](int read) { return SizeOf(context.storage[nest.nodes[read].slot]); };
+    const auto narrowest = std::min_element(pack.reads.begin(), pack.reads.end(),
+                                            [&](int a, int b) { return bytes(a) < bytes(b); });
+    if (narrowest == pack.reads.end() || bytes(*narrowest) > 1) continue;
+    std::stable_partition(plan->row_axes.begin(), plan->row_axes.end(),
+                          [&](int axis) { return nest.nodes[*narrowest].deps.test(axis); });
+  }
+}
+
+}  // namespace
+
+Rows PlanRows(const KernelContext& context, const Nest& nest, RowPlan* plan) {
   loops::Vars axes;
   for (int axis : nest.axes) axes.set(axis);
   std::vector<bool> seen(nest.nodes.size(), false);
@@ -210,8 +293,10 @@ Rows PlanRows(const Nest& nest, RowPlan* plan) {
   for (int axis : nest.axes) {
     (rows.test(axis) ? plan->row_axes : plan->other_axes).push_back(axis);
   }
+  for (int n : plan->reductions) plan->packs.push_back(PackFor(context, nest, n));
   if (plan->other_axes.empty()) {
-    plan->group = GroupForElements(nest, plan->reductions);
+    plan->group = GroupForElements(nest, *plan);
+    OrderRows(context, nest, plan);
     return plan->group == 1 ? Rows::kNone : Rows::kTogether;
   }
   const int64_t count = Extent(nest, plan->row_axes);
@@ -223,9 +308,9 @@ Rows PlanRows(const Nest& nest, RowPlan* plan) {
   return Rows::kTogether;
 }
 
-int64_t PartsFor(const Nest& nest) {
+int64_t PartsFor(const KernelContext& context, const Nest& nest) {
   RowPlan plan;
-  const Rows rows = PlanRows(nest, &plan);
+  const Rows rows = PlanRows(context, nest, &plan);
   if (rows == Rows::kApart || !plan.other_axes.empty()) return 1;
   int64_t steps = 0;
   for (const loops::Node& node : nest.nodes) {
@@ -284,14 +369,13 @@ GridKernel KernelByElement(const KernelContext& context, const Nest& nest) {
   Nest threads = nest;  // for the extents
   if (width > 1) threads.vars[nest.axes.back()].extent /= width;
   const int64_t items = Extent(threads, nest.axes);
-  const int block = items >= kBlock ? kBlock : static_cast<int>(CeilDivide(items, 32) * 32);
+  const int block = BlockFor(items);
   const std::string type = printer.index_type();
-  std::string body = absl::StrCat("const ", type, " item = static_cast<", type, ">(blockIdx.x) * ",
-                                  block, " + threadIdx.x;\nif (item >= ", items, ") return;\n");
+  std::string body = ItemText(type, block, items);
   absl::StrAppend(&body, Digits(printer, threads, nest.axes, "item"));
   printer.Open(nest.axes, true);
   if (width == 1) {
-    printer.Add(StoreText(printer, context, nest));
+    printer.Add(StoreText(printer, context, nest, nest.root));
     absl::StrAppend(&body, printer.Close());
   } else {
     const int var = nest.axes.back();
@@ -316,11 +400,43 @@ GridKernel KernelByElement(const KernelContext& context, const Nest& nest) {
                 body);
 }
 
+GridKernel KernelAtPositions(const KernelContext& context, const Nest& nest, int value,
+                             const std::vector<std::pair<int, int>>& positions) {
+  NestPrinter printer(nest, OptionsFor(context, nest));
+  std::vector<int> fixed, others;
+  for (const auto& [var, leaf] : positions) fixed.push_back(var);
+  for (int axis : nest.axes) {
+    if (std::count(fixed.begin(), fixed.end(), axis) == 0) others.push_back(axis);
+  }
+  const int64_t items = Extent(nest, others);
+  const int block = BlockFor(items);
+  const std::string type = printer.index_type();
+  std::string body = ItemText(type, block, items);
+  absl::StrAppend(&body, Digits(printer, nest, others, "item"));
+  printer.Open(others, true);
+  std::string inside;
+  for (const auto& [var, leaf] : positions) {
+    Affine position;
+    position.terms = {{leaf, 1}};
+    const std::string name = printer.VarName(var), text = printer.AffineText(position);
+    printer.Add(absl::StrCat("const ", type, " ", name, " = ", text, ";\n"));
+    absl::StrAppend(&inside, inside.empty() ? "" : " && ", "0 <= ", name, " && ", name, " < ",
+                    nest.vars[var].extent);
+  }
+  printer.Open(fixed, false);
+  printer.Add(StoreText(printer, context, nest, value));
+  const std::string element = printer.Close();
+  printer.Add(absl::StrCat("if (", inside, ") {\n", element, "}\n"));
+  absl::StrAppend(&body, printer.Close());
+  return Finish(context, printer.slots(), nest.out_slot, printer.checks(), CeilDivide(items, block),
+                block, false, "by element at a position", body);
+}
+
 GridKernel KernelByRow(const KernelContext& context, const Nest& nest, const RowPlan& plan) {
   NestPrinter::Options options = OptionsFor(context, nest);
   options.group = plan.group;
   NestPrinter printer(nest, options);
-  printer.SetCooperative(plan.reductions);
+  printer.SetCooperative(plan.reductions, plan.packs);
   const std::string type = printer.index_type();
   const int64_t rows = Extent(nest, plan.row_axes);
   const bool warps = plan.group == 32;
@@ -342,7 +458,7 @@ GridKernel KernelByRow(const KernelContext& context, const Nest& nest, const Row
     for (int reduction : plan.reductions) printer.Value(reduction);
   }
   printer.Open(plan.other_axes, /*transparent=*/!one_writes);
-  printer.Add(StoreText(printer, context, nest));
+  printer.Add(StoreText(printer, context, nest, nest.root));
   const std::string element = printer.Close();
   absl::StrAppend(&body, printer.Close());
   if (one_writes) {

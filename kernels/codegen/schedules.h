@@ -30,9 +30,10 @@ struct KernelContext {
 // Reductions that several threads carry out together. A row is one choice of values for `row_axes`;
 // its threads divide the values of the other axes among them.
 struct RowPlan {
-  std::vector<int> reductions;            // numbers of nodes of the nest
-  std::vector<int> row_axes, other_axes;  // variables of the nest: its axes
-  int group = 32;                         // threads of a row: a warp or a block
+  std::vector<int> reductions;                    // numbers of nodes of the nest
+  std::vector<NestPrinter::ReductionPack> packs;  // of the reductions
+  std::vector<int> row_axes, other_axes;          // variables of the nest: its axes
+  int group = 32;                                 // threads of a row: a warp or a block
 };
 
 enum class Rows {
@@ -42,12 +43,17 @@ enum class Rows {
 };
 // How to compute the reductions of the lowered `nest`. *plan must be empty before the call; it
 // is complete only for kTogether.
-Rows PlanRows(const loops::Nest& nest, RowPlan* plan);
+Rows PlanRows(const KernelContext& context, const loops::Nest& nest, RowPlan* plan);
 
 // The kernel of `nest`. By element: one thread per element or per pack of elements. By row: one
 // warp or block per row.
 GridKernel KernelByElement(const KernelContext& context, const loops::Nest& nest);
 GridKernel KernelByRow(const KernelContext& context, const loops::Nest& nest, const RowPlan& plan);
+// By element, only at those elements of the output where each variable in `positions` has the value
+// of the leaf beside it, an integer that the variables do not affect. Stores the value of node
+// `value`. A position outside its axis stores nothing.
+GridKernel KernelAtPositions(const KernelContext& context, const loops::Nest& nest, int value,
+                             const std::vector<std::pair<int, int>>& positions);
 
 // A tensor whose body contains a sum of products, in two parts: `contraction` is the sum, and
 // `source` has a read of slot `sum_slot`, at the tensor's axes, in its place.
@@ -121,7 +127,7 @@ void NumberArguments(const GridKernel& kernel, GemmCall* call);
 
 // The number of parts into which to split the only reduction of `nest`, so that the device has
 // enough work; 1: do not split. For nests that are not computed by tile.
-int64_t PartsFor(const loops::Nest& nest);
+int64_t PartsFor(const KernelContext& context, const loops::Nest& nest);
 
 // Whether one memory access can load or store `width` elements: the elements whose indices are the
 // values of `p` at `width` consecutive values of `var`, the first of which is a multiple of

@@ -25,8 +25,6 @@ bool Reads(const ScalarExpr& e, TensorId tensor) {
                      [&](const ScalarExpr& arg) { return Reads(arg, tensor); });
 }
 
-bool IsApply(const ScalarExpr& e, ScalarFn fn) { return e.kind() == Kind::kApply && e.fn() == fn; }
-
 // Removes the roundings of `e` to a 16-bit type or f32; false if there are two 16-bit types.
 bool StripRoundings(ScalarExpr* e, std::optional<DType>* rounded) {
   while (e->kind() == Kind::kApply && IsStored(e->fn())) {

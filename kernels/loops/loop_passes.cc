@@ -184,6 +184,32 @@ std::optional<int64_t> PhasesOf(const Axis& axis, const std::set<int64_t>& phase
   return *phases.begin();
 }
 
+// Appends one axis per digit of `axis` to `axes`, or `axis` itself if it has no digits. Each
+// divisor must be a multiple of the preceding one, and the extent of the last one.
+void AppendDigits(const Axis& axis, const std::set<int64_t>& divisors, std::vector<Axis>* axes,
+                  ExprSubstitution* split, int* fresh) {
+  bool chain = !divisors.empty() && *divisors.begin() > 1;
+  int64_t unit = 1;
+  for (int64_t divisor : divisors) {
+    chain = chain && divisor % unit == 0;
+    unit = divisor;
+  }
+  const int64_t extent = axis.extent.value();
+  if (!chain || unit >= extent || extent % unit != 0) {
+    axes->push_back(axis);
+    return;
+  }
+  IndexExpr whole;
+  int64_t above = extent;
+  for (auto divisor = divisors.rbegin(); divisor != divisors.rend(); ++divisor) {
+    axes->push_back({(*fresh)++, above / *divisor});
+    whole = whole + IndexExpr(*divisor) * IndexExpr::Var(axes->back().var);
+    above = *divisor;
+  }
+  axes->push_back({(*fresh)++, above});
+  split->vars[axis.var] = whole + IndexExpr::Var(axes->back().var);
+}
+
 }  // namespace
 
 NestSource SplitMixedAxes(const NestSource& source, int* fresh) {
@@ -203,33 +229,32 @@ NestSource SplitMixedAxes(const NestSource& source, int* fresh) {
           IndexExpr::Var(result.axes.back().var) * *by + IndexExpr::Var(phases.back().var);
       continue;
     }
-    const std::set<int64_t>& divisors = finder.divisors[axis.var];
-    // Each divisor must be a multiple of the preceding one, and the extent of the last one.
-    bool chain = !divisors.empty() && *divisors.begin() > 1;
-    int64_t unit = 1;
-    for (int64_t divisor : divisors) {
-      chain = chain && divisor % unit == 0;
-      unit = divisor;
-    }
-    const int64_t extent = axis.extent.value();
-    if (!chain || unit >= extent || extent % unit != 0) {
-      result.axes.push_back(axis);
-      continue;
-    }
-    IndexExpr whole;
-    int64_t above = extent;
-    for (auto divisor = divisors.rbegin(); divisor != divisors.rend(); ++divisor) {
-      result.axes.push_back({(*fresh)++, above / *divisor});
-      whole = whole + IndexExpr(*divisor) * IndexExpr::Var(result.axes.back().var);
-      above = *divisor;
-    }
-    result.axes.push_back({(*fresh)++, above});
-    split.vars[axis.var] = whole + IndexExpr::Var(result.axes.back().var);
+    AppendDigits(axis, finder.divisors[axis.var], &result.axes, &split, fresh);
   }
   if (split.vars.empty()) return source;
   // Outermost, so that lanes run over the values of one phase.
   result.axes.insert(result.axes.begin(), phases.begin(), phases.end());
   return Simplified(Substituted(result, std::move(split), fresh));
+}
+
+ScalarExpr SplitMixedReduction(const ScalarExpr& reduce, const std::vector<Axis>& around,
+                               int* fresh) {
+  DivisorFinder finder;
+  finder.Walk(reduce.args()[0]);
+  std::vector<Axis> axes;
+  ExprSubstitution split;
+  for (const Axis& axis : reduce.axes()) {
+    if (!axis.extent.is_const()) return reduce;
+    AppendDigits(axis, finder.divisors[axis.var], &axes, &split, fresh);
+  }
+  if (split.vars.empty()) return reduce;
+  Simplifier simplifier;
+  for (const Axis& axis : around) simplifier.SetExtent(axis.var, axis.extent);
+  for (const Axis& axis : axes) simplifier.SetExtent(axis.var, axis.extent);
+  split.fresh = fresh;
+  return simplifier.Simplify(ScalarExpr::Reduce(reduce.reduce(), axes,
+                                                Substitute(reduce.guard(), split),
+                                                Substitute(reduce.args()[0], split)));
 }
 
 std::vector<NestSource> CollapseShortAxes(const NestSource& source, int* fresh) {

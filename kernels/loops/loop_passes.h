@@ -21,6 +21,8 @@ std::vector<NestSource> SplitAtGuards(const NestSource& source, int* fresh);
 // the axis into an axis of m phases and an axis of the positions in a phase. The guard then depends
 // on the phase, not on the position.
 NestSource SplitMixedAxes(const NestSource& source, int* fresh);
+// The same for the axes of the reduction `reduce`, by digits only; `axes` are the loops around it.
+ScalarExpr SplitMixedReduction(const ScalarExpr& reduce, const std::vector<Axis>& axes, int* fresh);
 
 // Moves reductions that are better computed separately into new tensors: contractions, and
 // reductions that would be repeated because they do not depend on all enclosing loops. Returns

@@ -12,6 +12,7 @@
 #include "graph/barrier.h"
 #include "runtime/cuda/fusion/byte_factors.h"
 #include "runtime/cuda/fusion/fusion.h"
+#include "runtime/cuda/fusion/narrow_weights.h"
 #include "runtime/cuda/fusion/store_factors.h"
 #include "runtime/cuda/horizontal_fusion.h"
 #include "runtime/cuda/state_in_place.h"
@@ -43,6 +44,10 @@ class Planner {
         options_(options),
         uses_(graph),
         byte_factors_(FindByteFactors(uses_, traits, options.grid)) {
+    const std::vector<bool> unpacking = FindUnpacking(uses_, traits);
+    for (size_t i = 0; i < unpacking.size(); ++i) {
+      if (unpacking[i]) byte_factors_[i] = true;
+    }
     if (!ReadsNarrow()) return;
     for (size_t i = 0; i < uses_.nodes.size(); ++i) {
       if (IsWidening(*uses_.nodes[i])) uses_.is_static[i] = false;
@@ -419,7 +424,8 @@ class Planner {
   NodeTraitsCache& traits_;
   const PlanOptions& options_;
   UseTable uses_;
-  const std::vector<bool> byte_factors_;  // by node
+  // By node: whether it computes factors from bytes, or unpacks weights.
+  std::vector<bool> byte_factors_;
   Fusion fusion_;
   std::vector<int> buffer_of_;  // by value
   absl::flat_hash_map<std::string, std::shared_ptr<const GridProgram>> programs_;

@@ -234,6 +234,15 @@ class Checker {
       }
       if (absl::Status s = check_type(slot); !s.ok()) return s;
     }
+    // What the kernels do not write has to be there.
+    const int kept = copies ? -1 : step.program->kept;
+    if (kept >= 0) {
+      const int buffer = step.buffers[kept];
+      if (buffer < 0 || buffer != step.buffers[step.program->outputs[0]] ||
+          !Holds(buffer, slots[kept])) {
+        return Fault(l, absl::StrCat("its result is not in the memory of argument ", kept));
+      }
+    }
     for (int slot : writes) {
       const int written = step.buffers[slot];
       if (written < 0 || plan_.buffers[written].kind == Buffer::Kind::kStatic) {

@@ -6,6 +6,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "kernels/codegen/updates/update_in_place.h"
+#include "runtime/plan/compose_nodes.h"
 
 namespace lemma::cuda {
 
@@ -32,11 +35,7 @@ class InPlace {
 
   // Whether the value in `old_buffer` may be overwritten by the one in `new_buffer`.
   bool Allows(int old_buffer, int new_buffer) const {
-    const Buffer &from = plan_.buffers[old_buffer], &to = plan_.buffers[new_buffer];
-    if (to.kind != Buffer::Kind::kArena || from.type.num_bytes() != to.type.num_bytes() ||
-        std::count(plan_.outputs.begin(), plan_.outputs.end(), old_buffer) > 0) {
-      return false;
-    }
+    if (!MayShare(old_buffer, new_buffer)) return false;
     const std::vector<int>& writers = accesses_[new_buffer].writers;
     const std::vector<int>& readers = accesses_[old_buffer].readers;
     if (writers.empty()) return false;
@@ -48,12 +47,43 @@ class InPlace {
            DependsElementByElement(plan_.steps[plan_.launches[first].step], old_buffer, new_buffer);
   }
 
+  // If one kernel makes the new value, and can write only the elements that change: replaces the
+  // kernel by such a one.
+  void WriteOnlyChanges(int old_buffer, int new_buffer) {
+    const std::vector<int>& writers = accesses_[new_buffer].writers;
+    std::vector<int>& readers = accesses_[old_buffer].readers;
+    if (!MayShare(old_buffer, new_buffer) || writers.size() != 1) return;
+    const int launch = writers[0];
+    CudaStep& step = plan_.steps[plan_.launches[launch].step];
+    const bool whole = step.program != nullptr && step.parts.empty() &&
+                       step.program->kernels.size() == 1 && step.program->outputs.size() == 1 &&
+                       step.buffers[step.program->outputs[0]] == new_buffer;
+    if (!whole || (!readers.empty() && readers.back() > launch)) return;
+    const auto operands = step.buffers.begin(), end = operands + step.program->num_inputs;
+    if (std::count(operands, end, old_buffer) != 1) return;
+    const int kept = static_cast<int>(std::find(operands, end, old_buffer) - operands);
+    absl::StatusOr<Definition> definition = ComposeNodes(step.nodes, OperandsOf(step.nodes));
+    if (!definition.ok()) return;
+    for (int i = 0; i < definition->num_inputs(); ++i) {
+      definition->inputs[i].dtype = plan_.buffers[step.buffers[i]].type.dtype;
+    }
+    std::optional<codegen::GridProgram> program = codegen::MakeUpdateInPlace(*definition, kept);
+    if (!program) return;
+    std::vector<int> buffers(program->slots.size(), -1);
+    std::copy(operands, end, buffers.begin());
+    buffers[program->outputs[0]] = new_buffer;
+    step.buffers = std::move(buffers);
+    step.program = std::make_shared<const codegen::GridProgram>(*std::move(program));
+    absl::StrAppend(&step.signature, " at a position");
+    readers.erase(std::remove(readers.begin(), readers.end(), launch), readers.end());
+  }
+
   void Unite(int old_buffer, int new_buffer) {
     for (CudaStep& step : plan_.steps) {
       const auto uses = [&](int buffer) {
         return std::count(step.buffers.begin(), step.buffers.end(), buffer) > 0;
       };
-      if (uses(old_buffer) && uses(new_buffer)) AllowAliases(&step);
+      if (uses(old_buffer) && uses(new_buffer) && !KeepsElements(step)) AllowAliases(&step);
       std::replace(step.buffers.begin(), step.buffers.end(), new_buffer, old_buffer);
     }
     std::replace(plan_.outputs.begin(), plan_.outputs.end(), new_buffer, old_buffer);
@@ -68,6 +98,13 @@ class InPlace {
   struct Access {
     std::vector<int> readers, writers;  // launches, ascending; one entry for each argument
   };
+
+  // Whether the value in `old_buffer` is not needed in the end, and the new one is as large.
+  bool MayShare(int old_buffer, int new_buffer) const {
+    const Buffer &from = plan_.buffers[old_buffer], &to = plan_.buffers[new_buffer];
+    return to.kind == Buffer::Kind::kArena && from.type.num_bytes() == to.type.num_bytes() &&
+           std::count(plan_.outputs.begin(), plan_.outputs.end(), old_buffer) == 0;
+  }
 
   // Whether element i of `from` is read only to compute element i of `to`.
   bool DependsElementByElement(const CudaStep& step, int from, int to) const {
@@ -85,6 +122,11 @@ class InPlace {
       }
     }
     return makes;
+  }
+
+  // Whether it reads nothing of the memory that it writes.
+  static bool KeepsElements(const CudaStep& step) {
+    return step.program != nullptr && step.program->kept >= 0;
   }
 
   // Replaces its kernels by ones that may write what they read.
@@ -113,7 +155,9 @@ void UpdateStateInPlace(absl::FunctionRef<int(const Value&)> buffer_of, NodeTrai
   InPlace in_place(buffer_of, traits, plan);
   for (const StatePair& pair : plan->state) {
     const int from = plan->inputs[pair.input], to = plan->outputs[pair.output];
-    if (from != to && in_place.Allows(from, to)) in_place.Unite(from, to);
+    if (from == to) continue;
+    in_place.WriteOnlyChanges(from, to);
+    if (in_place.Allows(from, to)) in_place.Unite(from, to);
   }
 }
 

@@ -46,6 +46,7 @@ class Checker {
         [](const Meaning& meaning) { return !meaning.integers() && meaning.needs_extremes(); });
     const uint64_t seed = Mix(options_.seed);
     if (absl::Status s = Compare(std::nullopt, seed); !s.ok()) return s;
+    if (absl::Status s = CompareKept(seed + 50); !s.ok()) return s;
     if (absl::Status s = TryInvalidIndices(seed + 2); !s.ok()) return s;
     if (absl::Status s = RepeatIntegers(seed + 3); !s.ok()) return s;
     if (absl::Status s = CompareSmall(seed + 100); !s.ok()) return s;
@@ -54,6 +55,17 @@ class Checker {
   }
 
  private:
+  // Where a kept tensor changes follows from integers, which are positions inside it here.
+  absl::Status CompareKept(uint64_t seed) {
+    constexpr int kRounds = 8;
+    inside_ = true;
+    for (int round = 0; program_.kept >= 0 && round < kRounds; ++round) {
+      if (absl::Status s = Compare(std::nullopt, seed + round); !s.ok()) return s;
+    }
+    inside_ = false;
+    return absl::OkStatus();
+  }
+
   // Integers have no such second meaning of a maximum, and few values: small programs are repeated.
   absl::Status RepeatIntegers(uint64_t seed) {
     constexpr int kRounds = 16;
@@ -100,6 +112,7 @@ class Checker {
       auto meaning = Meaning::Of(part.nodes, part.operands, streams_);
       if (!meaning.ok()) return NotChecked(std::string(meaning.status().message()));
       operations += meaning->operations();
+      if (program_.kept >= 0) meaning->UseIntegersAsIndices();
       meanings_.push_back(*std::move(meaning));
     }
     floats_.resize(meanings_.size());
@@ -136,8 +149,25 @@ class Checker {
     return absl::OkStatus();
   }
 
+  // What the kernels do not write stays in the memory that the operand and the result share.
+  absl::Status CheckKept() const {
+    if (program_.kept < 0) return absl::OkStatus();
+    const bool one = parts_.size() == 1 && program_.outputs.size() == 1 &&
+                     program_.kept < static_cast<int>(parts_[0].operands.size());
+    if (!one) return NotChecked("it keeps elements of no operand, or for several results");
+    const int to = program_.outputs[0];
+    const bool shared = std::count(options_.in_place.begin(), options_.in_place.end(),
+                                   std::make_pair(program_.kept, to)) > 0 &&
+                        program_.slots[program_.kept].dtype == program_.slots[to].dtype &&
+                        program_.slots[program_.kept].elements == program_.slots[to].elements;
+    if (shared) return absl::OkStatus();
+    return Wrong(absl::StrCat("the result does not have the memory of tensor ", program_.kept,
+                              ", whose elements it keeps"));
+  }
+
   absl::Status ReadKernels() {
     if (absl::Status s = CheckSlots(); !s.ok()) return s;
+    if (absl::Status s = CheckKept(); !s.ok()) return s;
     std::map<absl::string_view, absl::string_view> codes;  // by name
     std::vector<SlotInfo> slots;
     for (const codegen::GridSlot& slot : program_.slots) {
@@ -381,6 +411,7 @@ class Checker {
     const ProgramPart& part = parts_[p];
     for (;; indices = (indices + 1) / 2) {
       for (const bool negative : {true, false}) {
+        if (negative && inside_) continue;
         std::vector<const SlotMemory*> operands;
         for (size_t k = 0; k < part.operands.size(); ++k) {
           SlotMemory& memory = memory_[part.first_slot + k];
@@ -545,6 +576,13 @@ class Checker {
                        [](const ProgramPart& part) { return part.nodes.size() > 1; });
   }
 
+  // Element i of the kept operand, as an integer or as an element of the field.
+  int64_t KeptElement(int64_t i, bool as_integer) const {
+    const SlotMemory& kept = memory_[program_.kept];
+    if (!kept.integers || as_integer) return kept.values[i];
+    return static_cast<int64_t>(Field(kept.values[i]).raw());
+  }
+
   absl::Status CompareResults() const {
     for (const auto& [slot, expected] : expected_) {
       const SlotMemory& actual = memory_[slot];
@@ -552,11 +590,12 @@ class Checker {
         return Wrong(absl::StrCat("tensor ", slot, " has ", actual.size(), " elements"));
       }
       for (int64_t i = 0; i < actual.size(); ++i) {
-        if (!actual.written[i]) {
-          return Wrong(absl::StrCat("element ", i, " of tensor ", slot, " is not written"));
-        }
         const int64_t value =
             actual.integers ? Wrapped(expected.values[i], actual.dtype) : expected.values[i];
+        if (!actual.written[i]) {
+          if (program_.kept >= 0 && KeptElement(i, actual.integers) == value) continue;
+          return Wrong(absl::StrCat("element ", i, " of tensor ", slot, " is not written"));
+        }
         if (actual.values[i] != value) {
           return Wrong(absl::StrCat("element ", i, " of tensor ", slot,
                                     " has another value than its operators define"));
@@ -577,6 +616,7 @@ class Checker {
   std::vector<std::unique_ptr<Touched>> touched_;
   bool streams_ = false;  // whether a kernel streams a softmax
   bool few_ = false;      // whether operands are drawn from few numbers
+  bool inside_ = false;   // whether indices are drawn from numbers that are not negative
 };
 
 }  // namespace

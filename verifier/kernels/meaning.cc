@@ -247,6 +247,13 @@ bool Meaning::has_indices() const {
   return std::count(is_index_.begin(), is_index_.end(), true) > 0;
 }
 
+void Meaning::UseIntegersAsIndices() {
+  for (size_t k = 0; k < operands_.size(); ++k) {
+    const DType dtype = operands_[k].dtype();
+    if (!IsFloat(dtype) && SizeOf(dtype) >= 4) is_index_[k] = true;
+  }
+}
+
 SlotMemory Meaning::Draw(size_t k, int64_t least, int64_t end, uint64_t seed, bool few) const {
   // Two operands may be one value, with the same numbers.
   k = std::find(operands_.begin(), operands_.end(), operands_[k]) - operands_.begin();

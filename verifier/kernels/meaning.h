@@ -43,6 +43,8 @@ class Meaning {
 
   // Whether an operand is used as an index.
   bool has_indices() const;
+  // Says that kernels may use every operand of integers of 32 or 64 bits as an index.
+  void UseIntegersAsIndices();
   // Whether to compare on operands drawn from few different numbers too (Draw with `few`). True if
   // a function is discontinuous, or if abs, max or min may get an infinity or NaN.
   bool needs_few_numbers() const { return !constants_.empty(); }

@@ -59,7 +59,8 @@ struct Fusion {
 // With the precision kStored, a node that rounds a factor of a product to TF32 joins the groups of
 // all its users too: the product's kernel has to see that the numbers are rounded.
 //
-// A node of `byte_factors`, a result of FindByteFactors (byte_factors.h), joins the groups of all
+// A node of `byte_factors`, from FindByteFactors (byte_factors.h) or FindUnpacking
+// (narrow_weights.h), joins the groups of all
 // its users, unless one of them is full or cannot compute it; so kernels read integers of 8 bits. A
 // group that contains a product of such nodes computes in no f64: an operator that would change
 // this does not join.

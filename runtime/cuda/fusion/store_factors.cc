@@ -10,6 +10,7 @@
 #include "graph/builder.h"
 #include "kernels/codegen/tiles/tile_choice.h"
 #include "runtime/cuda/fusion/byte_factors.h"
+#include "runtime/cuda/fusion/narrow_weights.h"
 #include "runtime/cuda/fusion/read_traits.h"
 #include "runtime/cuda/fusion/rebuilt_graph.h"
 #include "runtime/cuda/fusion/streamed_regions.h"
@@ -110,7 +111,8 @@ class FactorStore {
         options_(options),
         dtype_(options.precision == ProductPrecision::kF16 ? DType::kF16 : DType::kBF16),
         uses_(graph),
-        byte_factors_(FindByteFactors(uses_, traits, options)) {}
+        byte_factors_(FindByteFactors(uses_, traits, options)),
+        unpacking_(FindUnpacking(uses_, traits)) {}
 
   Graph Run() {
     FindAttention();
@@ -220,6 +222,10 @@ class FactorStore {
         std::all_of(node->inputs().begin(), node->inputs().end(),
                     [&](const Value& v) { return byte_factors_[uses_.NodeOf(v.node())]; });
     if (bytes) return {};  // they are multiplied as bytes
+    const bool unpacks =
+        std::any_of(node->inputs().begin(), node->inputs().end(),
+                    [&](const Value& v) { return unpacking_[uses_.NodeOf(v.node())]; });
+    if (unpacks) return {};  // its weights have fewer bits
     const auto is_f32 = [](const ExprType& type) { return type.dtype == DType::kF32; };
     if (!std::all_of(definition->inputs.begin(), definition->inputs.end(), is_f32)) return {};
     const Forecast before = Known(HashApplication(*node), *definition);
@@ -318,7 +324,7 @@ class FactorStore {
   const GridOptions& options_;
   const DType dtype_;
   const UseTable uses_;
-  const std::vector<bool> byte_factors_;
+  const std::vector<bool> byte_factors_, unpacking_;
   absl::flat_hash_map<Value, Value> narrow_;  // layout operators over 16 bits
   absl::flat_hash_map<uint64_t, Forecast> forecasts_;
   absl::flat_hash_map<const Node*, std::vector<StoredFactor>> streamed_;  // products
@@ -355,7 +361,7 @@ bool RoundsToTf32(const Node& node) {
 Graph StoreFactors(const Graph& graph, NodeTraitsCache& traits, const GridOptions& options) {
   const bool rounds =
       options.precision == ProductPrecision::kF16 || options.precision == ProductPrecision::kBf16;
-  const Graph bytes = StoreByteFactors(graph, traits);
+  const Graph bytes = StoreNarrowWeights(StoreByteFactors(graph, traits), traits);
   if (!rounds || options.architecture != codegen::kWarpgroupArchitecture) return bytes;
   const Graph sliced = WithSlices(bytes, traits);
   return FactorStore(sliced, traits, options).Run();

@@ -10,7 +10,8 @@
 namespace lemma::cuda {
 
 // `graph` with these casts inserted, to be passed to PlanGraph with the same options. Known
-// integers that are factors are stored in 8 bits (byte_factors.h). Nothing else changes unless the
+// integers that are factors are stored in 8 bits (byte_factors.h), and weights of few bits stay
+// packed for products of few rows (narrow_weights.h). Nothing else changes unless the
 // precision is kF16 or kBf16 and the architecture is sm_90. Then f32 factors get a cast to the
 // 16-bit type and back where this lets products run on warpgroup instructions (wgmma) and is
 // predicted to gain more than it costs. Weights are rounded once; other values are rounded by the

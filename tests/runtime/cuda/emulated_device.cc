@@ -38,6 +38,7 @@ struct State {
   std::deque<Work> stream;
   std::mt19937_64 random;
   int64_t to_device = 0, to_host = 0, on_device = 0;
+  int graph_launches = 0, kernel_launches = 0;
 };
 State* state = nullptr;
 
@@ -271,6 +272,7 @@ void SetLaunchFunctions(cuda::CudaDriver* d) {
   d->cuLaunchKernel = [](CUfunction function, unsigned, unsigned, unsigned, unsigned, unsigned,
                          unsigned, unsigned shared_bytes, CUstream, void** parameters, void**) {
     if (!HasShared(function, shared_bytes)) return CUDA_ERROR_INVALID_VALUE;
+    ++state->kernel_launches;
     return Later(LaunchOf(function, parameters));
   };
   d->cuStreamCreate = [](CUstream* stream, unsigned) {
@@ -336,6 +338,7 @@ void SetGraphFunctions(cuda::CudaDriver* d) {
   };
   d->cuGraphExecDestroy = [](CUgraphExec) { return CUDA_SUCCESS; };
   d->cuGraphLaunch = [](CUgraphExec exec, CUstream) {
+    ++state->graph_launches;
     return Later([exec] { return RunGraph(*reinterpret_cast<DeviceGraph*>(exec)); });
   };
 }
@@ -379,6 +382,8 @@ EmulatedDevice::~EmulatedDevice() { delete std::exchange(state, nullptr); }
 int64_t EmulatedDevice::copied_to_device() const { return state->to_device; }
 int64_t EmulatedDevice::copied_to_host() const { return state->to_host; }
 int64_t EmulatedDevice::copied_on_device() const { return state->on_device; }
+int EmulatedDevice::graph_launches() const { return state->graph_launches; }
+int EmulatedDevice::kernel_launches() const { return state->kernel_launches; }
 int64_t EmulatedDevice::allocated() const {
   int64_t bytes = 0;
   for (const auto* where : {&state->device, &state->host}) {

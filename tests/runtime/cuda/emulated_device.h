@@ -38,6 +38,9 @@ class EmulatedDevice {
   int64_t copied_to_host() const;
   int64_t copied_on_device() const;
   int64_t allocated() const;
+  // The numbers of CUDA graphs launched so far, and of kernels launched one by one.
+  int graph_launches() const;
+  int kernel_launches() const;
 
  private:
   EmulatedDevice() = default;

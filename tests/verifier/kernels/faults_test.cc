@@ -67,6 +67,19 @@ constexpr Fault kFaults[] = {
     {"IndexCheckTooNarrow", "gather", "t1 < 9", "t1 < 8", "is reported as wrong"},
     {"IndexCheckTooWide", "gather", "t1 < 9", "t1 < 10", "reads element 63"},
     {"IndexCheckLeftOut", "gather", "0 <= t1 && ", "", "reads element -"},
+    {"PositionShifted", "cache", " = t0;", " = t0 + 1;", kUnwritten},
+    {"PositionLeftOut", "cache", " = t0;", " = 0;", kValue},
+    {"PositionNotCheckedBelow", "cache", "if (0 <= i1 && ", "if (", "writes element -"},
+    {"PositionNotCheckedAbove", "cache", "i1 < 9", "i1 < 10", "writes element"},
+    {"OtherUpdate", "cache", "fn_exp(", "fn_tanh(", kValue},
+    {"OtherBits", "nibbles", "HighBits<float, 16>", "HighBits<float, 8>", kValue},
+    {"LowBitsForHigh", "nibbles", "HighBits<float, 16>", "LowBits<float, 16>", kValue},
+    {"HighBitsForLow", "nibbles", "LowBits<float, 16>", "HighBits<float, 16>", kValue},
+    {"BitsOfAnotherDivisor", "nibbles", "HighBits<float, 16>", "HighBits<float, 12>",
+     "expected a power of two"},
+    {"WeightsNotAligned", "nibbles", "LoadPack<16>(p0 + (", "LoadPack<16>(p0 + (1 + ",
+     "not aligned"},
+    {"WeightLeftOut", "nibbles", "_u < 16", "_u < 15", kValue},
     {"IndexNotReported", "gather", "*error = 1;", "", "is not reported"},
     {"NegativeIndexWrong", "gather", "int64(9ll)", "int64(10ll)", kValue},
     {"WindowIncomplete", "pool", "i5 < 3", "i5 < 2", kValue},
@@ -151,6 +164,13 @@ std::vector<ScheduleExample> MoreExamples() {
       {"threshold", "graph g(x: f32[40]) { e = thresholded_relu(x) {alpha = 1.0} return e }"},
       {"one_hot", "graph g(x: i64[20], v: f32[2]) { e = one_hot(x, v) {depth = 6} return e }"},
       {"bytes", "graph g(x: f32[40]) { e = cast(x) {dtype = \"u8\"} return e }"},
+      {"cache",
+       "graph g(s: f32[5,9,4], i: i64[5,1,4], u: f32[5,1,4]) { e = exp(u) "
+       "s.next = scatter_elements(s, i, e) {axis = 1} return s.next }"},
+      {"nibbles",
+       "graph g(x: f32[1,256], q: weight u8[256,8,32], s: weight f32[256,8,1]) "
+       "{ c = cast(q) {dtype = \"f32\"} m = mul(c, s) r = reshape(m) {shape = [256,256]} "
+       "w = transpose(r) {perm = [1,0]} y = matmul(x, w) return y }"},
       {"doubles", "graph g(x: f64[40], y: f64[40]) { e = mul(x, y) return e }"},
   };
 }
@@ -265,6 +285,18 @@ TEST(LaunchFault, ArgumentsSwapped) {
         return true;
       },
       kValue);
+}
+
+// The kernel writes only what changes, so the rest has to be there.
+TEST(LaunchFault, KeepsTheElementsOfAnotherTensor) {
+  ExpectRefused(
+      "cache", [](GridProgram* program) { return program->kept = 2, true; },
+      "does not have the memory of tensor 2");
+}
+
+TEST(LaunchFault, KeepsNoElements) {
+  ExpectRefused(
+      "cache", [](GridProgram* program) { return program->kept = -1, true; }, kUnwritten);
 }
 
 TEST(LaunchFault, KernelsInOtherOrder) {

@@ -11,6 +11,7 @@ namespace lemma::kernels {
 
 ExprPtr ExpressionParser::CalledFunction(const std::string& name) {
   if (name == "Load") return LoadCall();
+  if (name == "HighBits" || name == "LowBits") return BitsOfByte(name == "LowBits");
   if (name == "WarpReduce" || name == "BlockReduce") return GroupReduce(name == "BlockReduce");
   if (absl::StartsWith(name, "fn_")) return Function(name.substr(3));
   return IndexCall(name);
@@ -21,9 +22,54 @@ ExprPtr ExpressionParser::LoadCall() {
   const auto type = AcceptType();
   if (!type || (!IsReal(*type) && *type != Type::kInt64)) return Fail("expected a number's type");
   Expect(">");
+  return LoadedElement(*type);
+}
+
+// The quotient of the element, which must be a byte without a sign, and a power of two, rounded
+// down; or the element less this quotient times the power.
+ExprPtr ExpressionParser::BitsOfByte(bool low) {
+  Expect("<");
+  const auto type = AcceptType();
+  if (!type || !IsReal(*type)) return Fail("expected a real number's type");
+  Expect(",");
+  const int64_t divisor = Size();
+  Expect(">");
+  const size_t from = position();
+  ExprPtr element = LoadedElement(*type);
+  if (element == nullptr) return nullptr;
+  const int slot =
+      element->kind == Expr::Kind::kRead ? element->slot : variables_[element->variable].slot;
+  if (DTypeOf(slot) != DType::kU8) return Fail("bits of something else than a byte");
+  if (divisor < 2 || divisor > 128 || (divisor & (divisor - 1)) != 0) {
+    return Fail("expected a power of two");
+  }
+  auto apply = [&](ScalarFn fn, ExprPtr a, ExprPtr b) {
+    ExprPtr e = MakeExpr(Expr::Kind::kFunction, *type);
+    e->fn = fn;
+    e->args.push_back(std::move(a));
+    if (b != nullptr) e->args.push_back(std::move(b));
+    return e;
+  };
+  auto literal = [&](double value) {
+    ExprPtr e = MakeExpr(Expr::Kind::kLiteral, *type);
+    e->real = value;
+    return e;
+  };
+  const auto by = static_cast<double>(divisor);
+  ExprPtr quotient =
+      apply(ScalarFn::kFloor, apply(ScalarFn::kMul, std::move(element), literal(1 / by)), nullptr);
+  if (!low) return quotient;
+  MoveTo(from);
+  ExprPtr again = LoadedElement(*type);
+  return apply(ScalarFn::kSub, std::move(again),
+               apply(ScalarFn::kMul, literal(by), std::move(quotient)));
+}
+
+// After the type: "(p0[i])", or "(pack.at[u])".
+ExprPtr ExpressionParser::LoadedElement(Type number) {
   Expect("(");
   const std::string name = Name();
-  ExprPtr e = MakeExpr(Expr::Kind::kRead, *type);
+  ExprPtr e = MakeExpr(Expr::Kind::kRead, number);
   if (const auto variable = Find(name)) {
     if (variables_[*variable].type != Type::kElement) return Fail("a load of a number");
     // What is stored there is rounded.

@@ -109,6 +109,8 @@ class ExpressionParser {
   ExprPtr Cast(Type type);
   ExprPtr CalledFunction(const std::string& name);
   ExprPtr LoadCall();
+  ExprPtr BitsOfByte(bool low);
+  ExprPtr LoadedElement(Type number);
   ExprPtr IndexCall(const std::string& name);
   ExprPtr Function(const std::string& name);
   ExprPtr GroupReduce(bool block);

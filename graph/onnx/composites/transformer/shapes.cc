@@ -76,6 +76,24 @@ Value SizeAsNumber(OnnxBuild& b, int64_t size) {
   return b.Reshape(b.Op("sizes", {}, {{"sizes", Shape{size}}}), {});
 }
 
+namespace {
+
+// A write at one position of the axis, as the operator that says so: back ends can then write only
+// that position. A position outside the axis, which scatter_elements would count from the end if it
+// is negative, becomes one that writes nothing.
+Value WriteOneAt(OnnxBuild& b, const Value& a, const Value& update, const Value& start, int axis,
+                 bool circular) {
+  const Value size = SizeAsNumber(b, a.shape()[axis]);
+  const Value at =
+      circular ? b.Op("mod", {start, size})
+               : b.Op("where", {b.Op("less", {start, b.Scalar(DType::kI64, 0)}), size, start});
+  if (!at) return Value();
+  return b.Op("scatter_elements", {a, Expand(b, at, update.shape()), update},
+              {{"axis", static_cast<int64_t>(axis)}});
+}
+
+}  // namespace
+
 Value WriteAt(OnnxImport& node, OnnxBuild& b, const Value& a, const Value& update,
               const Value& start, int axis, bool circular) {
   if (!a || !update || !start) return Value();
@@ -83,6 +101,7 @@ Value WriteAt(OnnxImport& node, OnnxBuild& b, const Value& a, const Value& updat
   const int64_t size = shape[axis], written = update.shape()[axis];
   if (size == 0 || written == 0) return a;
   const int rank = a.type().rank();
+  if (written == 1) return WriteOneAt(b, a, update, start, axis, circular);
   Value from = b.Sub(Positions(node, b, size, rank, axis), start);
   if (circular) from = b.Op("mod", {from, SizeAsNumber(b, size)});
   const Value zero = b.Scalar(DType::kI64, 0);
