@@ -105,10 +105,12 @@ absl::Status CommonFlags::Check() const {
   return WithFlags(api::CheckInputOptions(InputValues()));
 }
 
-absl::StatusOr<api::Model> CommonFlags::Load(const std::string& path) const {
+absl::StatusOr<api::Model> CommonFlags::Load(
+    const std::string& path, const std::map<std::string, int64_t>& used_sizes) const {
   if (absl::Status s = Check(); !s.ok()) return s;
   api::LoadOptions options;
   options.dims = dims;
+  options.used_sizes = used_sizes;
   options.training = training;
   options.symbolic = options.fixes_sizes = symbolic;
   for (const auto& [name, range] : ranges) options.ranges[name] = {range.first, range.second};

@@ -68,8 +68,9 @@ struct CommonFlags {
   // model's notes on standard error, unless --json is given. Without --range, a model may be read
   // with fixed sizes although `symbolic` is true; a note says so. This happens if the model cannot
   // be read with symbolic sizes, or if fewer of its operators are unknown (docs/glossary.md) at the
-  // sizes of --inputs.
-  absl::StatusOr<api::Model> Load(const std::string& path) const;
+  // sizes of --inputs. `used_sizes`: LoadOptions::used_sizes.
+  absl::StatusOr<api::Model> Load(const std::string& path,
+                                  const std::map<std::string, int64_t>& used_sizes = {}) const;
   // The values of the model's inputs: the files of --inputs, default values, or random values.
   // ResourceExhausted, before anything is allocated, if the graph needs more than max_memory_gb.
   absl::StatusOr<std::vector<Tensor>> Inputs(const api::Model& model) const;

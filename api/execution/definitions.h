@@ -36,7 +36,7 @@ class Definitions {
   //     double, and `run` differs from that output at most four times as much; or
   //   - the definitions themselves move by more than the tolerance if float inputs change by up to
   //     2^-17 of themselves, as much as a sum of 128 terms may be rounded, and `run` differs at
-  //     most four times as much as they move; or
+  //     most four times as much as they move, in at most four times as many elements; or
   //   - rounding moved a value across a discontinuity, such as the discontinuity of relu's gradient
   //     at 0, and `run` and the definitions agree on some inputs near the inputs of Run; or
   //   - `run` executes the graph itself, all finite values agree, and the order of a sum decides

@@ -58,9 +58,9 @@ DimValues RunningSizes(const Model& model, const InputOptions& inputs,
   const bool executes = *backend != nullptr;
   const Names lengths = executes ? LengthsOf(model, usual) : Names();
   const Deadline deadline = Deadline::After(kMostSeconds);
-  for (const int64_t length : {0, 256, 512, 1024, 2048, 16000}) {
-    for (uint32_t ones = 0; ones >> lengths.size() == 0; ++ones) {
-      if (deadline.Passed()) return usual;
+  for (uint32_t ones = 0; ones >> lengths.size() == 0; ++ones) {
+    for (const int64_t length : {0, 256, 512, 1024, 2048, 16000}) {
+      if (executes && deadline.Passed()) return usual;
       DimValues given;
       for (size_t i = 0; i < lengths.size(); ++i) {
         if ((ones >> i & 1) != 0) given[lengths[i]] = 1;

@@ -129,6 +129,7 @@ absl::StatusOr<Model> Load(const std::string& path, const LoadOptions& how) {
   options.symbolic = how.symbolic;
   options.fixes_sizes = how.fixes_sizes;
   options.ranges = how.ranges;
+  options.used_sizes = how.used_sizes;
   options.input_values = how.input_values;
   options.channel_block = how.channel_block;
   if (!how.input_files.empty()) {

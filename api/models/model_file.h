@@ -63,6 +63,9 @@ struct LoadOptions {
   // graph/onnx/import.h). If this option is false, such an operator is an error.
   bool fixes_sizes = false;
   std::map<std::string, SizeRange> ranges;  // of symbolic dimensions, by name
+  // By dimension, a size at which the model will be used: with fixes_sizes, the least sizes of
+  // dimensions may be raised, but not above these (ImportOptions in graph/onnx/import.h).
+  std::map<std::string, int64_t> used_sizes;
   // Values of the inputs, in their order: files of tensors, or folders with input_0.pb, …. If
   // `symbolic` is false, they give sizes to symbolic dimensions. Values that operators need as
   // constants, such as shapes and axes, become part of the graph.

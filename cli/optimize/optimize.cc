@@ -1,8 +1,10 @@
 // lemma optimize: rewrites a model so that it runs faster, and writes it.
 #include "cli/optimize/optimize.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <ctime>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -107,9 +109,21 @@ Deadline DeadlineOf(const OptimizeFlags& flags) {
   return Deadline::After(flags.seconds, &InterruptScope::Flag());
 }
 
+// The least size of each dimension in --hint.
+std::map<std::string, int64_t> LeastHints(const OptimizeFlags& flags) {
+  std::map<std::string, int64_t> least;
+  for (const DimValues& hint : flags.hints) {
+    for (const auto& [name, size] : hint) {
+      const auto known = least.emplace(name, size).first;
+      known->second = std::min(known->second, size);
+    }
+  }
+  return least;
+}
+
 // Searches only; executes and writes nothing.
 absl::StatusOr<int> OnlyExplain(const OptimizeFlags& flags, const std::string& path) {
-  auto model = flags.common.Load(path);
+  auto model = flags.common.Load(path, LeastHints(flags));
   if (!model.ok()) return model.status();
   auto hints = HintsFor(flags, *model);
   if (!hints.ok()) return hints.status();
@@ -241,7 +255,7 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
       {flags.output, flags.CertificatePath(), flags.report, flags.wanted, quantization.output},
       {path, flags.cost_db});
   if (!writable.ok()) return writable;
-  auto model = flags.common.Load(path);
+  auto model = flags.common.Load(path, LeastHints(flags));
   if (!model.ok()) return model.status();
   if (!flags.CertificatePath().empty()) {
     absl::Status s = api::CheckFixedInputs(*model);

@@ -100,7 +100,9 @@ class Import {
     const std::map<std::string, SizeRange> given = options_.ranges;
     std::map<std::string, std::string> reasons;  // by dimension
     std::optional<ImportedModel> best;
+    const auto begin = std::chrono::steady_clock::now();
     for (int i = 0; i < kMostAttempts && Raise(given, first.ok(), &reasons); ++i) {
+      if (std::chrono::steady_clock::now() - begin > kMostTime) break;
       auto imported = Attempt();
       if (!imported.ok()) continue;
       const int kept = CountKept(*imported);
@@ -109,8 +111,8 @@ class Import {
       for (const auto& [name, reason] : reasons) {
         const int64_t least = options_.ranges.at(name).least;
         best->notes.push_back(absl::StrCat("dimension ", name, " is at least ", least,
-                                           " here, for ", reason, "; --range ", name,
-                                           "=LEAST:MOST gives another range"));
+                                           " here (shorter ones are left out), for ", reason,
+                                           "; --range ", name, "=LEAST:MOST gives another range"));
       }
     }
     options_.ranges = given;
@@ -125,7 +127,7 @@ class Import {
     for (const AskedSize& asked : asked_) {
       if (only_errors && !asked.is_error) continue;
       const auto length = LeastLength(asked);
-      if (!length || given.count(length->first) > 0) continue;
+      if (!length || given.count(length->first) > 0 || IsUsedBelow(*length)) continue;
       SizeRange& range = options_.ranges[length->first];
       if (range.least >= length->second) continue;
       range.least = length->second;
@@ -133,6 +135,15 @@ class Import {
       raised = true;
     }
     return raised;
+  }
+
+  // Whether the model is used at a size below this least length.
+  bool IsUsedBelow(const std::pair<std::string, int64_t>& length) const {
+    for (const DimValues* sizes : {&options_.used_sizes, &of_values_}) {
+      const auto used = sizes->find(length.first);
+      if (used != sizes->end() && used->second < length.second) return true;
+    }
+    return false;
   }
 
   absl::StatusOr<ImportedModel> Attempt() {
@@ -148,6 +159,7 @@ class Import {
     auto imported = importer.Run();
     sizes_ = importer.UsualSizes();
     asked_ = importer.asked_sizes();
+    of_values_ = importer.SizesOfValues();
     // With numbers, an invalid size is what it says, and no other dimension is the reason.
     const bool is_invalid = !usual_.empty() && absl::IsInvalidArgument(imported.status());
     if (!imported.ok() && !is_invalid) needed_ = importer.needed_sizes();
@@ -217,6 +229,7 @@ class Import {
   ImportOptions options_;
   DimValues needed_;              // by the last attempt, with usual sizes
   std::vector<AskedSize> asked_;  // by the last attempt
+  DimValues of_values_;           // sizes that given values of inputs have
   DimValues usual_;               // of the dimensions that are fixed
   DimValues sizes_;               // of all dimensions in the last attempt
 };

@@ -45,6 +45,9 @@ struct ImportOptions {
   // with some dimensions set to 1, and takes the sizes with the fewest opaque operators. Notes
   // report the least lengths and the fixed sizes.
   bool fixes_sizes = false;
+  // By dimension, a size at which the model will be used: its least length is not raised above it,
+  // nor above the size that it has in given values of inputs.
+  std::map<std::string, int64_t> used_sizes;
   // Values of inputs by name. Unless `symbolic`, the shapes of these values bind symbolic
   // dimensions that `dims` does not bind. If an operator needs an input's value to determine
   // shapes, the value is taken from here, and a note says that the graph holds only for this value.

@@ -366,6 +366,12 @@ absl::StatusOr<Shape> ModelImporter::BindDims(const onnx::ValueInfoProto& input)
   return shape;
 }
 
+DimValues ModelImporter::SizesOfValues() const {
+  DimValues sizes;
+  for (const std::string& name : valued_dims_) sizes.insert(*usual_sizes_.find(name));
+  return sizes;
+}
+
 DimValues ModelImporter::UsualSizes() const {
   DimValues sizes = options_.dims;
   std::set<std::string> fixed = valued_dims_;

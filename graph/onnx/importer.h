@@ -90,6 +90,8 @@ class ModelImporter {
   // others are usual sizes (UsualSize in graph/sizes/symbolic_size.h), changed where a sum requires
   // it.
   DimValues UsualSizes() const;
+  // After a run: the sizes that given values of inputs have in dimensions that stay symbolic.
+  DimValues SizesOfValues() const;
   // After a run: the dimensions that have the size ImportOptions::default_dim, because nothing gave
   // a size.
   const std::vector<std::string>& default_dims() const { return result_.default_dims; }

@@ -5,7 +5,7 @@
 // changes. On each cell, the elements of each graph form one family of polynomials
 // (pet/regions/polynomial.h). If the two families are neither equal everywhere nor different
 // everywhere, the cell is cut further; at a single position, they are either equal or different. So
-// both "equal" and "different" are proved, for all values of the inputs.
+// both answers are proved: "equal" for all values of the inputs, "different" for some of them.
 //
 // A randomized check must agree: both graphs run on random inputs in the field of 2^61 - 1
 // elements. If the polynomials have degree n, a position that differs looks equal with probability
@@ -41,7 +41,9 @@ struct Region {
   std::vector<Box> parts;
   int64_t positions = 0;  // number of positions in `differs`
   int64_t cells = 0;      // number of cells decided
-  int64_t tested = 0;     // number of positions at which the randomized check agreed
+  // Number of comparisons of the randomized check, all of which agreed. A position may count twice
+  // if the check looked only at the cells' corners and at one position inside.
+  int64_t tested = 0;
 
   bool empty() const { return differs.empty(); }
   bool Contains(absl::Span<const int64_t> index) const;

@@ -12,16 +12,16 @@
 namespace lemma {
 namespace {
 
-// Computes what the definitions say, but adds `fault` to the first element of the result.
+// Computes what the definitions say, but adds `fault` to the first `count` elements of the result.
 class Faulty : public Executable {
  public:
-  Faulty(const Graph& graph, double fault)
-      : right_(*MakeReferenceBackend()->Compile(graph, {})), fault_(fault) {}
+  Faulty(const Graph& graph, double fault, int count)
+      : right_(*MakeReferenceBackend()->Compile(graph, {})), fault_(fault), count_(count) {}
 
   absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs) override {
     auto outputs = right_->Run(inputs);
     std::vector<double> values = (*outputs)[0].ToDoubles();
-    values[0] += fault_;
+    for (int i = 0; i < count_; ++i) values[i] += fault_;
     return std::vector<Tensor>{*Tensor::FromDoubles((*outputs)[0].type(), values)};
   }
   absl::StatusOr<std::vector<Tensor>> RunTimed(absl::Span<const Tensor> inputs,
@@ -35,16 +35,17 @@ class Faulty : public Executable {
  private:
   const std::unique_ptr<Executable> right_;
   const double fault_;
+  const int count_;
 };
 
-bool Agrees(const std::string& graph_text, double fault) {
+bool Agrees(const std::string& graph_text, double fault, int count = 1) {
   const Graph graph = ModelOf(graph_text).graph;
   std::vector<double> numbers;
   for (int i = 0; i < 64; ++i) numbers.push_back(0.5 + i / 128.0);
   const std::vector<Tensor> inputs = {*Tensor::FromDoubles({DType::kF32, {64}}, numbers)};
   auto definitions = api::Definitions::Run(graph, inputs, 1);
   EXPECT_TRUE(definitions.ok()) << definitions.status();
-  Faulty run(graph, fault);
+  Faulty run(graph, fault, count);
   auto verdict = definitions->Judge(&run, *run.Run(inputs), /*is_graph=*/true);
   EXPECT_TRUE(verdict.ok()) << verdict.status();
   EXPECT_EQ(verdict->agrees, verdict->difference.ok || !verdict->difference.excuse.empty());
@@ -58,6 +59,14 @@ TEST(DefinitionsTest, AFewStepsOfAQuantizationAreExcused) {
       "graph g(x: f32[64]) { k = constant f32[] fill 65536 a = mul(x, k) y = floor(a) return y }";
   EXPECT_TRUE(Agrees(steps, 1));
   EXPECT_FALSE(Agrees(steps, 5));
+}
+
+// Only 0.5 and 0.75 lie at a border.
+TEST(DefinitionsTest, ElementsFarFromABorderExcuseNothing) {
+  const std::string steps =
+      "graph g(x: f32[64]) { k = constant f32[] fill 100 a = mul(x, k) y = floor(a) return y }";
+  EXPECT_TRUE(Agrees(steps, 1, 2));
+  EXPECT_FALSE(Agrees(steps, 1, 64));
 }
 
 TEST(DefinitionsTest, WithoutStepsTheyAreNot) {

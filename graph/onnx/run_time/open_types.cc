@@ -166,10 +166,17 @@ OpenType ToOpen(const TensorType& type) {
   return {type.dtype, {type.shape.begin(), type.shape.end()}};
 }
 
-bool IsOutput(const onnx::ModelProto& model, const std::string& name) {
+// Whether `name` is an output of the model that no node reads.
+bool IsOnlyOutput(const onnx::ModelProto& model, const std::string& name) {
   const auto& outputs = model.graph().output();
-  return std::any_of(outputs.begin(), outputs.end(),
-                     [&](const onnx::ValueInfoProto& output) { return output.name() == name; });
+  const auto& nodes = model.graph().node();
+  const auto is_output = [&](const onnx::ValueInfoProto& output) { return output.name() == name; };
+  const auto reads = [&](const onnx::NodeProto& node) {
+    const auto names = NamesRead(node);
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  return std::any_of(outputs.begin(), outputs.end(), is_output) &&
+         std::none_of(nodes.begin(), nodes.end(), reads);
 }
 
 }  // namespace
@@ -237,8 +244,8 @@ absl::StatusOr<std::vector<TensorType>> ModelImporter::TypesOfOutputs(
     bool differs_by_branch = false;
     std::optional<OpenType> open;
     // An output of the model may be declared as only one branch gives it: ONNX Runtime accepts
-    // that.
-    if (type && is_if && scope.depth == 0 && IsOutput(*model_, output)) {
+    // that. For other values the declaration holds, so that what reads them knows their sizes.
+    if (type && is_if && scope.depth == 0 && IsOnlyOutput(*model_, output)) {
       if (!branches) branches = TypesOfBranches(node, scope);
       if (i < branches->size() && (*branches)[i] && (*branches)[i]->Complete() != type) {
         open = (*branches)[i];
@@ -313,6 +320,8 @@ std::vector<std::optional<OpenType>> ModelImporter::TypesOfBranches(const onnx::
 std::vector<std::optional<OpenType>> ModelImporter::ImportTypesOfBranches(
     const onnx::NodeProto& node, const Scope& scope) {
   const size_t opaque = result_.opaque.size(), asked = asked_sizes_.size();
+  const size_t notes = result_.notes.size();
+  const auto result_sizes = result_sizes_;
   const auto draws = draws_;
   const auto makers = makers_;
   std::vector<Result> results[2];
@@ -326,6 +335,8 @@ std::vector<std::optional<OpenType>> ModelImporter::ImportTypesOfBranches(
   }
   result_.opaque.resize(opaque);
   ForgetAsked(asked);
+  result_.notes.resize(notes);
+  result_sizes_ = result_sizes;
   draws_ = draws;
   makers_ = makers;
   if (!are_known) return {};

@@ -3,33 +3,33 @@
 #include <algorithm>
 #include <map>
 
+#include "graph/expr/substitute.h"
 #include "graph/sizes/symbolic_size.h"
 
 namespace lemma {
 namespace {
 
-// Whether `size`, whose only dimension is `dim`, is known to be at least `least` if the dimension's
-// range is `range`.
-bool IsEnough(int64_t size, int64_t least, const std::string& dim, const SizeRange& range) {
-  const auto in_range = [&](const std::string& name) -> std::optional<IndexExpr> {
-    return name == dim ? std::optional<IndexExpr>(SymbolicDim(name, range)) : std::nullopt;
-  };
-  const auto expr = ParseSize(SizeName(size), in_range);
-  const auto narrowed = expr ? ToSize(*expr) : std::nullopt;
+// Whether `size` is known to be at least `least` if the range of its dimension `dim` is `range`
+// instead of `before`.
+bool IsEnough(int64_t size, int64_t least, const std::string& dim, const SizeRange& before,
+              const SizeRange& range) {
+  ExprSubstitution narrower;
+  narrower.symbols.emplace(SymbolicDim(dim, before).name(), SymbolicDim(dim, range));
+  const auto narrowed = ToSize(Substitute(ToExpr(size), narrower));
   return narrowed && IsAtLeast(*narrowed, least);
 }
 
 }  // namespace
 
 std::optional<std::pair<std::string, int64_t>> LeastLength(const AskedSize& asked) {
-  constexpr int64_t kLongest = int64_t{1} << 20;
+  constexpr int64_t kLongest = int64_t{1} << 16;
   std::map<std::string, SizeRange> dims;
   CollectDims(asked.size, &dims);
   if (dims.size() != 1 || IsResultSize(dims.begin()->second)) return std::nullopt;
   const auto& [name, range] = *dims.begin();
   const int64_t most = std::min(range.most, kLongest);
   const auto is_enough = [&](int64_t length) {
-    return IsEnough(asked.size, asked.least, name, {length, range.most});
+    return IsEnough(asked.size, asked.least, name, range, {length, range.most});
   };
   // Ranges become narrower as the length grows, so what is known stays known.
   int64_t short_of = range.least, enough = range.least;

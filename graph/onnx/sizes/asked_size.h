@@ -20,7 +20,7 @@ struct AskedSize {
 
 // The dimension in asked.size, and its least length from which on asked.size is at least
 // asked.least. nullopt unless asked.size has exactly one dimension, which is not a result size
-// (graph/sizes/symbolic_size.h), and some length up to 2^20 in the dimension's range is enough.
+// (graph/sizes/symbolic_size.h), and some length up to 2^16 in the dimension's range is enough.
 std::optional<std::pair<std::string, int64_t>> LeastLength(const AskedSize& asked);
 
 }  // namespace lemma

@@ -159,6 +159,16 @@ absl::StatusOr<Value> PadByValue(OnnxImport& node, const Value& x, const std::ve
   return node.Op("where", {inside, padded, value});
 }
 
+// Whether a symbolic size may be padded so, other than by a constant. It need not be longer than an
+// extension by its ends.
+bool MayBePadded(OnnxImport& node, const std::string& mode, int64_t size, int64_t before,
+                 int64_t after) {
+  if (before == 0 && after == 0) return true;
+  if (mode == "wrap" || IsSymbolic({before, after})) return false;
+  const int64_t least = mode == "reflect" ? std::max(before, after) + 1 : 1;
+  return node.IsAtLeast(size, least, OnnxImport::ShorterMeans::kAnError);
+}
+
 // Pads and value are attributes before operator set 11 and inputs since then; from 18 on, axes can
 // be chosen.
 absl::StatusOr<std::vector<Value>> ImportPad(OnnxImport& node) {
@@ -201,14 +211,11 @@ absl::StatusOr<std::vector<Value>> ImportPad(OnnxImport& node) {
     pads[axis] = given[i];
     pads[rank + axis] = given[axes.size() + i];
     moves = moves || pads[axis] != 0 || pads[rank + axis] != 0;
-    if (mode != "constant" &&
-        (IsSymbolic(pads[axis]) || IsSymbolic(pads[rank + axis]) ||
-         !node.IsAtLeast(x.shape()[axis], std::max(pads[axis], pads[rank + axis]) + 1,
-                         OnnxImport::ShorterMeans::kAnError))) {
-      if (IsSymbolic(x.shape())) {
-        return node.Unsupported(absl::StrCat("mode ", mode, " around the symbolic sizes ",
-                                             ToString(x.shape()), ", which may be shorter"));
-      }
+    if (mode != "constant" && IsSymbolic(x.shape()) &&
+        !MayBePadded(node, mode, x.shape()[axis], pads[axis], pads[rank + axis])) {
+      return node.Unsupported(absl::StrCat("mode ", mode, " around the symbolic sizes ",
+                                           ToString(x.shape()),
+                                           mode == "reflect" ? ", which may be shorter" : ""));
     }
     far = far || std::max(pads[axis], pads[rank + axis]) >= x.shape()[axis];
   }

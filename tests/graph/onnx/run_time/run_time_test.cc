@@ -154,6 +154,17 @@ TEST(BranchTest, AnOutputMayBeDeclaredAsOnlyOneBranchGivesIt) {
   EXPECT_THAT(Values(RunOn(model.graph, {x, Scalar(DType::kBool, 0)})), ElementsAre(-4));
 }
 
+// What reads the output as well keeps its sizes: the declaration holds where it is not wrong.
+TEST(BranchTest, AnOutputThatIsReadTooIsAsDeclared) {
+  const ImportedModel model =
+      Import(OnnxModel(R"(g (float[4] x, bool c) => (float[4] y, float[4] z) {
+    y = If (c) <then_branch = t () => (float[4] a) { a = Neg(x) },
+                else_branch = f () => (float[m] b) { b = Unique(x) }>
+    z = Neg(y) })"));
+  EXPECT_THAT(model.opaque, SizeIs(1));
+  EXPECT_EQ(model.graph.outputs()[0].type().ToString(), "f32[4]");
+}
+
 TEST(BranchTest, OfNoBranchThatRunsThereIsNoGraph) {
   auto imported = ImportOnnxBytes(OnnxModel(R"(g (float[4] x, bool c) => (float[4] y) {
     s = Constant <value = int64[1] {3}> ()

@@ -401,8 +401,49 @@ TEST(SymbolicTest, RaisesLeastLengthsWhereShorterOnesAreErrors) {
   EXPECT_THAT(DimsOfImport(kMirrored),
               ElementsAre(Pair("l", SizeRange{65, SizeRange::kNoLimit}), Pair("n", SizeRange{})));
   EXPECT_THAT(WithLeastLengths(kMirrored)->notes,
-              Contains(HasSubstr("dimension l is at least 65 here, for node of 'y' (Pad); --range "
-                                 "l=LEAST:MOST gives another range")));
+              Contains(HasSubstr("dimension l is at least 65 here (shorter ones are left out), for "
+                                 "node of 'y' (Pad); --range l=LEAST:MOST gives another range")));
+}
+
+TEST(SymbolicTest, OtherBordersDoNotRaiseLeastLengths) {
+  const std::string text = absl::StrReplaceAll(kMirrored, {{"reflect", "edge"}});
+  EXPECT_THAT(DimsOfImport(text.c_str()), Contains(Pair("l", SizeRange{})));
+  const std::string wrap = absl::StrReplaceAll(kMirrored, {{"reflect", "wrap"}});
+  const auto wrapped = WithLeastLengths(wrap.c_str());
+  ASSERT_TRUE(wrapped.ok()) << wrapped.status();
+  EXPECT_THAT(wrapped->bound_dims, Contains(Pair("l", 128)));
+}
+
+// The sizes at which a model is used stay in range.
+TEST(SymbolicTest, LeastLengthsAreNotRaisedAboveUse) {
+  ImportOptions options;
+  options.used_sizes["l"] = 64;
+  const auto at_64 = WithLeastLengths(kMirrored, options);
+  ASSERT_TRUE(at_64.ok()) << at_64.status();
+  EXPECT_THAT(at_64->bound_dims, Contains(Pair("l", 128)));
+  options.used_sizes["l"] = 65;
+  EXPECT_THAT(DimsOfImport(kMirrored, options),
+              Contains(Pair("l", SizeRange{65, SizeRange::kNoLimit})));
+  options.used_sizes.clear();
+  options.inputs = {*Tensor::Filled({DType::kF32, {2, 10}}, 1)};
+  const auto at_10 = WithLeastLengths(kMirrored, options);
+  ASSERT_TRUE(at_10.ok()) << at_10.status();
+  EXPECT_THAT(at_10->bound_dims, Contains(Pair("l", 10)));
+}
+
+// Names need not be identifiers.
+TEST(SymbolicTest, AnyDimensionMayBeRaised) {
+  auto model = OnnxModel(kMirrored);
+  auto* type = model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type();
+  type->mutable_shape()->mutable_dim(1)->set_dim_param("seq-len x");
+  const std::string path = testing::TempDir() + "/odd_name.onnx";
+  std::ofstream(path, std::ios::binary) << model.SerializeAsString();
+  ImportOptions options;
+  options.symbolic = options.fixes_sizes = true;
+  const auto imported = ImportOnnx(path, options);
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_THAT(DimsOf(imported->graph),
+              Contains(Pair("seq-len x", SizeRange{65, SizeRange::kNoLimit})));
 }
 
 // A size that is computed from the shape of a convolution's result must not be 0 or -1, which
