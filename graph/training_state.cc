@@ -12,15 +12,15 @@ std::string NextName(absl::string_view name) { return absl::StrCat(name, ".next"
 
 namespace {
 
-// The names that the output of input `name` may have, in this order.
-std::vector<std::string> NextNames(absl::string_view name) {
-  std::vector<std::string> names = {NextName(name)};
-  for (const auto& [past, present] :
-       {std::make_pair("past_key_values.", "present."), std::make_pair("past_", "present_")}) {
-    if (!absl::StartsWith(name, past)) continue;
-    names.push_back(absl::StrCat(present, name.substr(absl::string_view(past).size())));
-  }
-  return names;
+constexpr size_t kNamings = 3;
+
+// The name that the output of input `name` has in the `kind`-th way to name it; "" if there is none.
+std::string NextNameOf(absl::string_view name, size_t kind) {
+  if (kind == 0) return NextName(name);
+  const auto [past, present] = kind == 1 ? std::make_pair("past_key_values.", "present.")
+                                         : std::make_pair("past_", "present_");
+  if (!absl::StartsWith(name, past)) return "";
+  return absl::StrCat(present, name.substr(absl::string_view(past).size()));
 }
 
 }  // namespace
@@ -30,15 +30,21 @@ std::vector<StatePair> StatePairs(const Graph& graph) {
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
     outputs.emplace(graph.output_names()[i], static_cast<int>(i));
   }
-  std::vector<StatePair> pairs;
-  for (size_t i = 0; i < graph.inputs().size(); ++i) {
-    auto it = outputs.end();
-    for (const std::string& name : NextNames(graph.input_names()[i])) {
-      if (it == outputs.end()) it = outputs.find(name);
+  std::vector<int> next(graph.inputs().size(), -1);
+  // An output is the new value of one input only; the first kind of name goes first.
+  for (size_t kind = 0; kind < kNamings; ++kind) {
+    for (size_t i = 0; i < graph.inputs().size(); ++i) {
+      const std::string name = NextNameOf(graph.input_names()[i], kind);
+      const auto it = name.empty() || next[i] >= 0 ? outputs.end() : outputs.find(name);
+      if (it == outputs.end()) continue;
+      if (graph.outputs()[it->second].type() != graph.inputs()[i].type()) continue;
+      next[i] = it->second;
+      outputs.erase(it);
     }
-    if (it == outputs.end()) continue;
-    if (graph.outputs()[it->second].type() != graph.inputs()[i].type()) continue;
-    pairs.push_back({static_cast<int>(i), it->second});
+  }
+  std::vector<StatePair> pairs;
+  for (size_t i = 0; i < next.size(); ++i) {
+    if (next[i] >= 0) pairs.push_back({static_cast<int>(i), next[i]});
   }
   return pairs;
 }

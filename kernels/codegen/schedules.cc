@@ -423,7 +423,8 @@ GridKernel KernelAtPositions(const KernelContext& context, const Nest& nest, int
     absl::StrAppend(&inside, inside.empty() ? "" : " && ", "0 <= ", name, " && ", name, " < ",
                     nest.vars[var].extent);
   }
-  printer.Open(fixed, false);
+  // What the position does not enter is read in any case, so that its errors are reported.
+  printer.Open(fixed, /*transparent=*/true);
   printer.Add(StoreText(printer, context, nest, value));
   const std::string element = printer.Close();
   printer.Add(absl::StrCat("if (", inside, ") {\n", element, "}\n"));

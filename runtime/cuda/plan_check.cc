@@ -43,6 +43,7 @@ class Checker {
     for (size_t b = 0; b < plan_.buffers.size(); ++b) {
       if (absl::Status s = CheckInside(static_cast<int>(b)); !s.ok()) return s;
     }
+    if (absl::Status s = CheckStart(); !s.ok()) return s;
     if (absl::Status s = CheckOrder(); !s.ok()) return s;
     return CheckContents();
   }
@@ -76,6 +77,36 @@ class Checker {
     const Buffer &x = plan_.buffers[a], &y = plan_.buffers[b];
     return MemoryOf(x) == MemoryOf(y) && x.offset < y.offset + y.type.num_bytes() &&
            y.offset < x.offset + x.type.num_bytes();
+  }
+
+  // Whether the values that are there before the first launch have places of their own, and the
+  // state is the graph's.
+  absl::Status CheckStart() const {
+    std::vector<int> there = plan_.inputs;
+    there.insert(there.end(), plan_.static_buffers.begin(), plan_.static_buffers.end());
+    there.erase(std::remove_if(there.begin(), there.end(), [&](int b) { return !IsUsed(b); }),
+                there.end());
+    const auto place = [&](int b) {
+      return std::make_pair(MemoryOf(plan_.buffers[b]), plan_.buffers[b].offset);
+    };
+    std::sort(there.begin(), there.end(), [&](int a, int b) { return place(a) < place(b); });
+    int last = -1;  // among those that have elements
+    for (int b : there) {
+      if (plan_.buffers[b].type.num_bytes() == 0) continue;
+      if (last >= 0 && (last == b || Overlap(last, b))) {
+        return absl::InternalError(absl::StrCat("buffers ", last, " and ", b,
+                                                " are both there at the start, in one place"));
+      }
+      last = b;
+    }
+    const std::vector<StatePair> state = StatePairs(graph_);
+    const auto same = [](const StatePair& a, const StatePair& b) {
+      return a.input == b.input && a.output == b.output;
+    };
+    if (!std::equal(state.begin(), state.end(), plan_.state.begin(), plan_.state.end(), same)) {
+      return absl::InternalError("the state is not the graph's");
+    }
+    return absl::OkStatus();
   }
 
   // Whether launches `a` and `b` must not run at the same time.

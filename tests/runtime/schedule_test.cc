@@ -80,6 +80,22 @@ TEST(StatePairs, AreFoundByNameAndType) {
   EXPECT_EQ(pairs[0].output, 0);
 }
 
+// Names of decoders' caches must not give one output to two inputs.
+TEST(StatePairs, AnOutputIsTheNewValueOfOneInput) {
+  const Graph graph = GraphWithWeights(
+      R"(graph g(past_key_values.next: f32[2], present: f32[2], past_w: f32[3], past_u: f32[2]) {
+  y = relu(present)
+  z = relu(past_w)
+  return present.next = y, present_w = z, present_u = z
+})");
+  const std::vector<StatePair> pairs = StatePairs(graph);
+  ASSERT_EQ(pairs.size(), 2);
+  EXPECT_EQ(pairs[0].input, 1);
+  EXPECT_EQ(pairs[0].output, 0);
+  EXPECT_EQ(pairs[1].input, 2);
+  EXPECT_EQ(pairs[1].output, 1);
+}
+
 TEST(Schedule, UpdatesALayerBeforeGoingOnToTheOneBelow) {
   const Graph graph = *ParseGraph(kStep);
   const std::vector<NodePtr> order = ScheduleNodes(graph);

@@ -117,9 +117,13 @@ class WeightPacker {
   }
 
   // Whether only constants are below `v`.
-  static bool IsKnown(const Value& v) {
+  bool IsKnown(const Value& v) {
     if (!v.node().is_op()) return v.node().has_payload();
-    return std::all_of(v.node().inputs().begin(), v.node().inputs().end(), IsKnown);
+    const auto [known, is_new] = known_.emplace(&v.node(), true);
+    if (!is_new) return known->second;
+    const bool all = std::all_of(v.node().inputs().begin(), v.node().inputs().end(),
+                                 [this](const Value& operand) { return IsKnown(operand); });
+    return known_[&v.node()] = all;
   }
 
   static bool AreIntegers(const Tensor& t) {
@@ -251,6 +255,7 @@ class WeightPacker {
 
   NodeTraitsCache& traits_;
   StaticEvaluator evaluator_;
+  absl::flat_hash_map<const Node*, bool> known_;
 };
 
 // The nodes that compute `weight`, if it has the form of WeightPacker::Unpack; otherwise none.

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_replace.h"
 #include "graph/onnx/import.h"
 #include "gtest/gtest.h"
@@ -203,6 +204,11 @@ const UpdateCase kUpdates[] = {
        s.next = scatter_nd(s, i, e)
        return s.next })",
      true},
+    {"an update that a table gives", R"(graph g(s: f32[5,6], i: i64[1,1], j: i64[1], t: f32[4,6]) {
+       r = gather(t, j) {axis = 0}
+       s.next = scatter_nd(s, i, r)
+       return s.next })",
+     true},
     {"a sum", R"(graph g(s: f32[5,6], i: i64[1,1], u: f32[1,6]) {
        s.next = scatter_nd(s, i, u) {reduction = "add"}
        return s.next })",
@@ -284,6 +290,28 @@ TEST_F(Decoding, WritesInPartOnlyWhatNothingElseReads) {
       const Difference d = Compare((*state)[0], (*wanted_state)[0], 1e-5);
       EXPECT_TRUE(d.within) << position << ": " << d.ToString();
     }
+  }
+}
+
+// Whether the position lies inside the cache or not.
+TEST_F(Decoding, ABadIndexOfTheUpdateIsReported) {
+  const Graph graph = GraphWithWeights(
+      R"(graph g(s: f32[5,6], i: i64[1,1], j: i64[1], t: f32[4,6]) {
+       r = gather(t, j) {axis = 0}
+       s.next = scatter_nd(s, i, r)
+       return s.next })");
+  const cuda::CudaPlan plan = PlanOf(graph);
+  for (const int64_t position : {1, 7}) {
+    auto device = EmulatedDevice::Create({&plan}, 1);
+    ASSERT_TRUE(device.ok()) << device.status();
+    auto loaded = cuda::LoadPlan((*device)->device(), graph, plan, 1, /*libraries=*/false);
+    ASSERT_TRUE(loaded.ok()) << loaded.status();
+    Stepper stepper(graph, *std::move(loaded));
+    std::vector<Tensor> inputs = RandomInputs(graph, 3);
+    inputs[1] = *Tensor::FromInts(inputs[1].type(), {position});
+    inputs[2] = *Tensor::FromInts(inputs[2].type(), {4});
+    ASSERT_TRUE(stepper.SetState(inputs).ok());
+    EXPECT_TRUE(absl::IsOutOfRange(stepper.Step(inputs).status())) << position;
   }
 }
 

@@ -174,5 +174,18 @@ TEST(CudaNarrowWeights, ArePackedAndGiveTheDefinitionsResults) {
   }
 }
 
+// Each value is looked at once, however many paths lead to it.
+TEST(CudaNarrowWeights, AWeightOfManyPathsIsPlannedQuickly) {
+  std::string text = "graph g(x: f32[1,256], w: weight f32[256,256], c0: weight f32[1,1]) {\n";
+  for (int i = 0; i < 60; ++i) {
+    absl::StrAppend(&text, "c", i + 1, " = mul(c", i, ", c", i, ")\n");
+  }
+  const Graph graph =
+      GraphWithWeights(absl::StrCat(text, "v = mul(w, c60) y = matmul(x, v) return y }"));
+  EmulatedPlans plans;
+  const absl::Status planned = plans.Add(graph);
+  EXPECT_TRUE(planned.ok()) << planned;
+}
+
 }  // namespace
 }  // namespace lemma

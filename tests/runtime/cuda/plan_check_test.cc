@@ -176,6 +176,22 @@ TEST(CudaPlanCheck, FindsFaultsOfPlanners) {
        [](CudaPlan* plan) {
          return plan->buffers[plan->static_buffers[0]].type.dtype = DType::kBF16, true;
        }},
+      {"two weights share a place",
+       [](CudaPlan* plan) {
+         plan->buffers[plan->static_buffers[1]].offset =
+             plan->buffers[plan->static_buffers[0]].offset;
+         return true;
+       }},
+      {"two inputs share a place",
+       [](CudaPlan* plan) {
+         plan->buffers[plan->inputs[1]].offset = plan->buffers[plan->inputs[0]].offset;
+         return true;
+       }},
+      {"a state is forgotten",
+       [](CudaPlan* plan) {
+         plan->state.pop_back();
+         return true;
+       }},
       {"a launch is missing",
        [](CudaPlan* plan) {
          plan->launches.pop_back();
