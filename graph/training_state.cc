@@ -14,7 +14,8 @@ namespace {
 
 constexpr size_t kNamings = 3;
 
-// The name that the output of input `name` has in the `kind`-th way to name it; "" if there is none.
+// The name that the output of input `name` has in the `kind`-th way to name it; "" if there is
+// none.
 std::string NextNameOf(absl::string_view name, size_t kind) {
   if (kind == 0) return NextName(name);
   const auto [past, present] = kind == 1 ? std::make_pair("past_key_values.", "present.")

@@ -224,5 +224,36 @@ TEST_F(Activations, WithNumbersOfTheRunAndZeros) {
   }
 }
 
+// Step by step, the slope 0 makes NaN of infinities. The steps together do not overflow.
+TEST_F(Activations, ASlopeOfZeroMakesNaNOfInfinities) {
+  const Function large = Then(Then(With("min", 85), Of("exp")), With("mul", -0x1p36));
+  const Function f = Then(Then(large, Of("leaky_relu", Slope(0))), With("mul", 0x1p-36));
+  for (const Product& product : kProducts) {
+    for (const Values values : {Values::kRandom, Values::kExtreme}) {
+      Compare(GraphOf(product, f, DType::kU8, values), values, 0);
+    }
+  }
+}
+
+// A reader of the floats may divide by them.
+TEST_F(Activations, FloatsHaveTheSignOfZeroOfTheDefinition) {
+  const Function clip = Then(With("max", 0), With("min", 6));
+  for (const Function& last :
+       {Of("relu"), With("max", 0), With("min", 0), With("max", -0.0), clip, Of("tanh")}) {
+    for (const Product& product : kProducts) {
+      if (product.x == Shape{1, 1}) continue;  // a single product, without a sum, may be -0
+      Builder b(product, Values::kRandom, 3);
+      const Value x = b.Op("mul", {b.Centered(b.Input()), b.Number(0.125)});
+      const Value w = b.Op("mul", {b.Weight(), b.Number(0.0625)});
+      const Graph graph = b.Build({last(b, b.Op("neg", {b.Sum(x, w)}))});
+      const std::vector<Tensor> inputs = {
+          *Tensor::Filled(graph.inputs()[0].type(), static_cast<double>(product.zero))};
+      const auto expected = OutputsOf(graph, MakeReferenceBackend().get(), inputs, 1);
+      const auto actual = OutputsOf(graph, MakeCpuBackend().get(), inputs, 1);
+      EXPECT_TRUE(actual[0].SameBytes(expected[0])) << PlanOf(graph);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lemma::integers_test

@@ -39,6 +39,7 @@ class ChainProgram::Compiler {
     } else if (start_.dtype() != DType::kF32) {
       return std::nullopt;
     }
+    gives_floats_ = last.dtype() == DType::kF32;
     if (!AddValue(last, start_, false)) return std::nullopt;
     while (MergeSteps()) {
     }
@@ -211,7 +212,22 @@ class ChainProgram::Compiler {
       const Kind kind = fn == ScalarFn::kSub ? Kind::kSubtractFrom : Kind::kDivideFrom;
       return CombineAs(node, kind, std::nullopt, other, on_other);
     }
-    return CombineAs(node, WithNumber(fn), WithOther(fn), other, on_other);
+    if (!CombineAs(node, WithNumber(fn), WithOther(fn), other, on_other)) return false;
+    return (fn != ScalarFn::kMin && fn != ScalarFn::kMax) || GivesTheSignOfZero(is_first, on_other);
+  }
+
+  // The last step is the smaller or the larger of x and a number. Whether it gives the zero that
+  // the definition gives, as far as readers of the result can see it: of two zeros, the second.
+  // Adds a step where this makes it so.
+  bool GivesTheSignOfZero(bool is_first, bool on_other) {
+    if (!gives_floats_) return true;
+    const size_t last = program_.steps_.size() - 1;
+    const float number = program_.steps_[last].number;
+    if (HasSource(last)) return false;
+    if (number != 0) return true;
+    if (!is_first || std::signbit(number)) return false;
+    Push(Kind::kAdd, on_other).number = 0;  // -0 becomes 0
+    return true;
   }
 
   // Adds a step with the operand `other`: of one kind if it is a single number, of another if it
@@ -401,6 +417,7 @@ class ChainProgram::Compiler {
   const Shape shape_;
   const Value start_;
   const int channel_;
+  bool gives_floats_ = false;          // whether the chain's result is f32
   absl::flat_hash_set<Value> behind_;  // what depends on the start
   std::vector<Value> order_;           // the same, operands before users
   bool keeps_ = false;                 // whether `other` holds a value that a later step reads

@@ -179,10 +179,19 @@ class Requantization::Maker {
         if (other_is_gate_) return MultiplyGate();
         return vector_ != nullptr && !e_.is_clipped() && Multiply(vector_[column_], &e_);
       case Kind::kScaleNegativeOther:
-        return !other_is_gate_ && vector_ != nullptr && Bend(vector_[column_], &e_);
+        return !other_is_gate_ && vector_ != nullptr && MayBend(vector_[column_]) &&
+               Bend(vector_[column_], &e_);
       default:
+        if (s.kind == Kind::kScaleNegative && !MayBend(s.number)) return false;
         return Follow(s, s.on_other ? &other_ : &e_);
     }
+  }
+
+  // Step by step, given floats may overflow in front of a slope of 0, which makes NaN of them; here
+  // they may not. Sums do not overflow.
+  bool MayBend(double slope) const {
+    return slope != 0 || result_->source_ != Source::kFloats ||
+           (e_.most_factor <= 1 && e_.parts == 0);
   }
 
   void Load(bool is_signed, bool is_gate) {
