@@ -159,12 +159,13 @@ def check(
     samples: int = 1,
     seed: Optional[int] = None,
     prove: bool = False,
+    rules: Union[str, "os.PathLike[str]", _rules.Rules, None] = None,
 ) -> Answer:
     """Repeats the optimization, or the proof of `referee`, that a certificate records.
 
     The certificate is a file, or its text. The models are files, because a certificate names them by
-    the hashes of their files. `prove` proves the rules of an optimization anew. `problem` of the
-    answer says why it is rejected.
+    the hashes of their files. `prove` proves the rules of an optimization anew. `rules` are believed
+    in place of the built-in ones. `problem` of the answer says why it is rejected.
     """
     with tempfile.TemporaryDirectory(prefix="lemma-") as folder:
         if isinstance(certificate, str) and "\n" in certificate:
@@ -176,5 +177,8 @@ def check(
             arguments.append(f"--seed={seed}")
         if prove:
             arguments.append("--prove")
-        status, json = _command.run(arguments)
+        with contextlib.ExitStack() as files:
+            if rules is not None:
+                arguments.append("--rules=" + files.enter_context(_rules.as_file(rules)))
+            status, json = _command.run(arguments)
     return Answer(status == 0, json)

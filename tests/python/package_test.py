@@ -146,6 +146,24 @@ class OptimizeTest(unittest.TestCase):
         proved = lemma.generate(["taso", "relu", "transpose"], max_ops=2)
         lemma.optimize(SCALED, cost="analytic", runs=3, rules=proved)
 
+    @unittest.skipIf(onnx is None, "needs the package onnx")
+    def test_rules_of_ones_own_are_believed_where_they_are_given(self):
+        proved = lemma.generate(["taso", "relu", "transpose"], max_ops=2)
+        h, f32 = onnx.helper, onnx.TensorProto.FLOAT
+        nodes = [h.make_node("Relu", ["x"], ["h"]), h.make_node("Relu", ["h"], ["y"])]
+        ports = [h.make_tensor_value_info(name, f32, [4, 300]) for name in "xy"]
+        model = h.make_model(h.make_graph(nodes, "g", ports[:1], ports[1:]),
+                             opset_imports=[h.make_opsetid("", 17)])
+        with tempfile.TemporaryDirectory() as folder:
+            before, after = (os.path.join(folder, name) for name in ("before.onnx", "after.onnx"))
+            onnx.save(model, before)
+            result = lemma.optimize(before, cost="analytic", execution="off", rules=proved)
+            result.save(after)
+            self.assertFalse(result.kept)
+            certificate = after + ".cert"
+            self.assertTrue(lemma.check(before, after, certificate, samples=0, rules=proved))
+            self.assertFalse(lemma.check(before, after, certificate, samples=0))
+
     def test_inputs_and_a_page(self):
         with tempfile.TemporaryDirectory() as folder:
             page = os.path.join(folder, "page.html")
