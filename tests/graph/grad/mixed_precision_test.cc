@@ -171,7 +171,9 @@ TEST_P(SkippedStepTest, KeepsEveryBitAndHalvesTheScale) {
   EXPECT_EQ(run.Number("loss_scale"), 8192);
   EXPECT_EQ(run.Number("good_steps"), 1);
   EXPECT_NE(run.Number("w"), 0.5);
-  if (options.update.counts_steps()) EXPECT_EQ(run.Number("step"), 1);
+  if (options.update.counts_steps()) {
+    EXPECT_EQ(run.Number("step"), 1);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Updates, SkippedStepTest,
