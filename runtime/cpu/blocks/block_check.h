@@ -22,9 +22,8 @@ struct BlockEvidence {
 //
 // - an operator of `whole` gives itself, and a barrier its operand;
 // - a constant whose elements are one float is a block of each constant with the same number;
-// - a slice of a block is a block; adjacent blocks, concatenated, are one block; adjacent parts of
-// a
-//   sum, added, are one part;
+// - a slice of a block is a block; adjacent blocks that are concatenated are one block;
+// - adjacent parts of a sum that are added are one part;
 // - an operator applied to blocks of the operands of the same operator of `whole` gives a block of
 //   its result, if the definitions are equal as texts and each index that both read is the index of
 //   the blocks. If the operator only moves elements, as a reshape does, their positions are
