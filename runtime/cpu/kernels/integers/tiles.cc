@@ -425,7 +425,8 @@ __attribute__((target_clones("avx2", "default"))) void ScaleTile(int32_t* sums, 
       return scaled + shift[j];
     });
   } else if (scale != nullptr) {
-    // Not -0 where a scale is negative: the definition adds products up from 0.
+    // Not -0 where a scale is negative: a sum of several products is 0, not -0. (A single product
+    // may be -0; it is 0 here, as in the products of floats.)
     MapRows(sums, rows, columns, step,
             [&](int32_t sum, int64_t j) { return static_cast<float>(sum) * scale[j] + 0.0f; });
   } else {
