@@ -198,10 +198,10 @@ class Narrower {
     });
   }
 
-  // Whether the kernel of `node` may read bf16 numbers.
+  // Whether the kernel of `node` reads bf16 numbers where it can.
   static bool MayReadBf16(const Node& node) {
     const KernelDef* def = node.is_op() && HasBf16Products() ? FindKernel(node) : nullptr;
-    return def != nullptr && def->reads_bf16;
+    return def != nullptr && def->reads_bf16 && GainsFromBf16(node);
   }
 
   // `node` over narrow numbers, with the definition that it has over wide ones; nullptr if there is

@@ -128,11 +128,12 @@ class Widener {
     const Value narrow = Narrow(v), wide = Wide(v);
     return WidensBf16(wide.node()) ? wide : Added(Cast(narrow, DType::kF32), v);
   }
-  // Whether the kernel of the application in f32 may read bf16 numbers.
+  // Whether the kernel of the application in f32 reads bf16 numbers where it can.
   bool MayReadBf16(const Node& node, const std::vector<Value>& wide_inputs) const {
     if (!HasBf16Products()) return false;
-    const KernelDef* def = FindKernel(*Applied(node, wide_inputs, /*wide=*/true));
-    return def != nullptr && def->reads_bf16;
+    const NodePtr applied = Applied(node, wide_inputs, /*wide=*/true);
+    const KernelDef* def = FindKernel(*applied);
+    return def != nullptr && def->reads_bf16 && GainsFromBf16(*applied);
   }
 
   void Rebuild(int n) {

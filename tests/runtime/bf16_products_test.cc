@@ -3,12 +3,14 @@
 
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/substitute.h"
 #include "gtest/gtest.h"
+#include "runtime/cpu/kernels/bf16_speed.h"
 #include "tests/runtime/runtime_testutil.h"
 
 namespace lemma {
@@ -31,7 +33,10 @@ int Bf16Kernels(const std::string& text) {
 }
 
 void ExpectKernels(int expected, const std::string& text) {
-  EXPECT_EQ(Bf16Kernels(text), cpu::HasBf16Products() ? expected : 0) << text;
+  const int kernels = Bf16Kernels(text);
+  // Elsewhere the number depends on the sizes.
+  if (cpu::PrefersBf16Products()) EXPECT_EQ(kernels, expected) << text;
+  if (!cpu::HasBf16Products()) EXPECT_EQ(kernels, 0) << text;
 }
 
 // `a` and `b` are x and w, rounded to bf16; `lines` follow.
@@ -52,6 +57,33 @@ TEST(Bf16Products, AreTakenWhereBothFactorsAre) {
   ExpectKernels(0,
                 "graph g(x: f16[6,16], w: weight bf16[16,24]) { a = cast(x) {dtype = \"f32\"} "
                 "b = cast(w) {dtype = \"f32\"} y = matmul(a, b) return y }");
+}
+
+// A product of few rows waits for its weights. Others multiply bf16 numbers where that is fast.
+TEST(Bf16Products, AreTakenWhereTheyGain) {
+  const int always = cpu::HasBf16Products() ? 1 : 0, if_fast = cpu::PrefersBf16Products() ? 1 : 0;
+  for (const auto& [rows, expected] : {std::pair(8, always), {9, if_fast}}) {
+    EXPECT_EQ(Bf16Kernels(Rounded(absl::StrCat("x: f32[", rows, ",16], w: weight bf16[16,24]"),
+                                  "y = matmul(a, b) return y")),
+              expected);
+    // Values that are bf16 themselves.
+    EXPECT_EQ(
+        Bf16Kernels(absl::StrCat("graph g(x: bf16[", rows,
+                                 ",16], w: weight bf16[16,24]) { y = matmul(x, w) return y }")),
+        expected);
+  }
+  EXPECT_EQ(Bf16Kernels(Rounded("x: f32[1,3,5,5], w: weight bf16[4,3,3,3]",
+                                "y = conv2d(a, b) return y")),
+            if_fast);
+}
+
+TEST(Bf16Products, AreMeasuredAsTheProcessorIs) {
+  const double speedup = cpu::Bf16Speedup();
+  if (!cpu::HasBf16Products()) GTEST_SKIP() << "no instructions for bf16";
+  // No processor's ratio is beyond these, unless the measurement counts wrongly.
+  EXPECT_GT(speedup, 0.2);
+  EXPECT_LT(speedup, 5);
+  EXPECT_EQ(cpu::Bf16Speedup(), speedup);
 }
 
 // A constant that holds only bf16 numbers counts, also behind operators that move it.

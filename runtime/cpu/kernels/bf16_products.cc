@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
+#include "runtime/cpu/kernels/bf16_speed.h"
 #include "runtime/cpu/kernels/dnnl_util.h"
 
 namespace lemma::cpu {
@@ -103,12 +106,38 @@ bool HasBf16Products() {
   return has;
 }
 
+bool PrefersBf16Products() {
+  static const bool prefers = [] {
+    if (!HasBf16Products()) return false;
+    for (const char* variable : {"ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"}) {
+      const char* most = std::getenv(variable);
+      if (most == nullptr) continue;
+      for (const char* name : {"AVX512_CORE_BF16", "AVX512_CORE_AMX"}) {
+        if (std::strcmp(most, name) == 0) return true;
+      }
+    }
+    constexpr double kClearly = 1.25;
+    return dnnl::get_effective_cpu_isa() == dnnl::cpu_isa::avx512_core_amx ||
+           Bf16Speedup() > kClearly;
+  }();
+  return prefers;
+}
+
+bool GainsFromBf16(const Node& node) {
+  if (PrefersBf16Products()) return true;
+  // Up to here reading the weights takes longer than multiplying them.
+  constexpr int64_t kFewRows = 8;
+  const Shape& weights = node.inputs()[1].shape();
+  return weights.size() == 2 && node.type(0).num_elements() <= kFewRows * weights[1];
+}
+
 bool WidensBf16(const Node& node) { return Converts(node, DType::kBF16, DType::kF32); }
 bool RoundsToBf16(const Node& node) { return Converts(node, DType::kF32, DType::kBF16); }
 
 bool MultipliesBf16(const Node& head) {
   const Value &x = head.inputs()[0], &w = head.inputs()[1];
   if (!HasBf16Products() || !WidensBf16(x.node()) || IsStaticValue(x)) return false;
+  if (!GainsFromBf16(head)) return false;
   static thread_local KnownValues known;
   return IsStaticValue(w) && known.AreBf16(w);
 }

@@ -16,6 +16,16 @@ bool RoundsToBf16(const Node& node);
 // oneDNN may use them.
 bool HasBf16Products();
 
+// With HasBf16Products: whether these instructions are clearly faster than those of f32 where
+// arithmetic is the limit (Bf16Speedup), or the environment variable ONEDNN_MAX_CPU_ISA (or
+// DNNL_MAX_CPU_ISA) asks for them by name: AVX512_CORE_BF16 or AVX512_CORE_AMX.
+bool PrefersBf16Products();
+
+// Whether the kernel of `node` should multiply bf16 numbers if its operands are such numbers. The
+// kernel of `node` reads bf16 numbers (KernelDef::reads_bf16), and there are HasBf16Products. True
+// with PrefersBf16Products; else only for products of a matrix and few rows, which wait for memory.
+bool GainsFromBf16(const Node& node);
+
 // Whether every element is a bf16 number (or NaN). `tensor` is f32.
 bool HoldsBf16(const Tensor& tensor);
 
@@ -23,7 +33,8 @@ bool HoldsBf16(const Tensor& tensor);
 // numbers: operand 0 is widened from bf16 at run time, and operand 1 is static and known to hold
 // only 0 and bf16 numbers with magnitudes from 2^-126 to 2^100 (with others, it would matter that
 // the instructions take subnormal numbers as 0). A bf16 weight without values counts as known, so
-// the plan of a model without its values may differ. False without HasBf16Products.
+// the plan of a model without its values may differ. False without HasBf16Products, and where
+// GainsFromBf16 is false.
 bool MultipliesBf16(const Node& head);
 
 }  // namespace lemma::cpu
