@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "optimizer/cost/analytic_cost.h"
-#include "optimizer/cost/measured_cost.h"
 
 namespace lemma::api {
 
@@ -12,8 +11,7 @@ std::unique_ptr<KernelMeasurer> MakeMeasurer(const ExecutionOptions& execution) 
 }
 
 absl::StatusOr<Costs> MakeCosts(const CostOptions& options, const ExecutionOptions& execution,
-                                const Deadline& deadline,
-                                std::function<void(absl::string_view kernel)> on_measure) {
+                                optimizer::MeasureOptions measure) {
   Costs costs;
   if (options.measured) costs.measurer = MakeMeasurer(execution);
   if (costs.measurer == nullptr) {
@@ -35,9 +33,6 @@ absl::StatusOr<Costs> MakeCosts(const CostOptions& options, const ExecutionOptio
     costs.model = *std::move(known);
     return costs;
   }
-  optimizer::MeasureOptions measure;
-  measure.deadline = deadline;
-  measure.on_measure = std::move(on_measure);
   costs.model =
       optimizer::MakeMeasuredCostModel(costs.measurer.get(), costs.db.get(), std::move(measure));
   return costs;

@@ -7,11 +7,10 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "api/execution/backends.h"
-#include "base/deadline.h"
 #include "optimizer/cost/cost_db.h"
 #include "optimizer/cost/cost_model.h"
+#include "optimizer/cost/measured_cost.h"
 #include "pet/correctors/candidates.h"
 #include "runtime/measure.h"
 
@@ -41,12 +40,10 @@ struct Costs {
   std::unique_ptr<optimizer::CostModel> model;
 };
 
-// `on_measure` is called with each kernel's signature before the kernel is measured. After an
-// interruption through `deadline`, the cost model returns Cancelled instead of measuring. NotFound
-// if the database has no costs of `options.device`; other errors as in CostDb::Open.
+// `measure` says how a model that measures does so. NotFound if the database has no costs of
+// `options.device`; other errors as in CostDb::Open.
 absl::StatusOr<Costs> MakeCosts(const CostOptions& options, const ExecutionOptions& execution,
-                                const Deadline& deadline,
-                                std::function<void(absl::string_view kernel)> on_measure);
+                                optimizer::MeasureOptions measure);
 
 // As MakeMeasurer in api/execution/backends.h.
 std::unique_ptr<KernelMeasurer> MakeMeasurer(const ExecutionOptions& execution);

@@ -170,10 +170,15 @@ void Exclude(const SearchRun& run, const Substitution& rule, WhyNotReport* repor
 absl::StatusOr<Costs> CostsOf(SearchRun* run) {
   CostOptions options = run->options.costs;
   options.measure_new = options.measure_new && !run->options.by_price;
-  auto costs =
-      MakeCosts(options, run->execution, run->options.deadline, [run](absl::string_view kernel) {
-        run->Tell([&](OptimizeProgress* p) { p->measured = std::string(kernel); });
-      });
+  optimizer::MeasureOptions measure;
+  measure.deadline = run->options.deadline;
+  measure.is_late = [run] {
+    return run->stage() == SearchRun::Stage::kSearch && run->options.deadline.Passed();
+  };
+  measure.on_measure = [run](absl::string_view kernel) {
+    run->Tell([&](OptimizeProgress* p) { p->measured = std::string(kernel); });
+  };
+  auto costs = MakeCosts(options, run->execution, std::move(measure));
   if (!costs.ok() || run->options.hints.empty()) return costs;
   costs->model = optimizer::MakeSizedCostModel(std::move(costs->model), run->options.hints);
   return costs;

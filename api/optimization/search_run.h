@@ -49,6 +49,7 @@ struct SearchRun {
   using Stage = OptimizeProgress::Stage;
   // Begins a stage and reports it.
   void Begin(Stage next);
+  Stage stage() const { return stage_; }
   // Reports progress in the current stage; `fill` sets the fields besides `stage` and `so_far`.
   void Tell(const std::function<void(OptimizeProgress*)>& fill) const;
 

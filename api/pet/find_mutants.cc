@@ -13,7 +13,10 @@ absl::StatusOr<std::vector<MutatedPart>> FindMutants(const Graph& graph,
     return OptionError("option keep, option look_at and option max_ops must be at least 1");
   }
   if (absl::Status s = CheckExecutionOptions(options.execution); !s.ok()) return s;
-  auto costs = MakeCosts(options.costs, options.execution, options.deadline, options.on_measure);
+  optimizer::MeasureOptions measure;
+  measure.deadline = options.deadline;
+  measure.on_measure = options.on_measure;
+  auto costs = MakeCosts(options.costs, options.execution, std::move(measure));
   if (!costs.ok()) return costs.status();
   pet::PetOptions pet;
   pet.candidates.cost = Nanoseconds(costs->model.get(), false);

@@ -132,7 +132,9 @@ class KernelCostModel : public CostModel {
       if (!known) {
         auto price = PriceOfKernel(kernels_[use.kernel].planned);
         if (!price.ok()) return price.status();
-        known = *price;
+        prices.push_back(*price);
+        if (KeepsPrices()) known = *price;
+        continue;
       }
       prices.push_back(*known);
     }
@@ -150,6 +152,8 @@ class KernelCostModel : public CostModel {
   KernelMeasurer* measurer() { return measurer_; }
   Kernel& kernel(int number) { return kernels_[number]; }
   virtual absl::StatusOr<KernelPrice> PriceOfKernel(const PlannedKernel& kernel) = 0;
+  // Whether the price that PriceOfKernel has just returned holds later, too.
+  virtual bool KeepsPrices() const { return true; }
   // Called before PriceOfKernel with the kernels whose prices will be asked for next.
   virtual absl::Status PrepareKernels(const std::vector<PlannedKernel>& /*kernels*/) {
     return absl::OkStatus();
@@ -228,6 +232,8 @@ class MeasuredCostModel : public KernelCostModel {
   static constexpr double kBusy = 0.25, kQuiet = 0.1;
   static constexpr int64_t kOldSeconds = 30 * 24 * 3600;
 
+  bool IsLate() const { return options_.is_late && options_.is_late(); }
+
   int Repetitions() const { return std::max(1, options_.repetitions); }
 
   // Measures those kernels of the list for which `is_wanted` holds, in turn, so that a disturbance
@@ -247,6 +253,8 @@ class MeasuredCostModel : public KernelCostModel {
     std::vector<std::vector<double>> ms(wanted.size());
     const MachineLoad load;
     for (int i = 0; i < 2 * Repetitions(); ++i) {
+      // Times of different numbers of runs cannot be compared.
+      if (IsLate()) return false;
       for (size_t k = 0; k < wanted.size(); ++k) {
         auto once = MeasureOnce(kernel(wanted[k]).planned);
         if (!once.ok()) return once.status();
@@ -269,12 +277,18 @@ class MeasuredCostModel : public KernelCostModel {
     auto known = Known(kernel);
     if (!known.ok()) return known.status();
     if (known->has_value()) {
-      if (!IsStale(**known)) return Calibrated(kernel, **known);
+      if (IsLate() || !IsStale(**known)) return Calibrated(kernel, **known);
       auto again = Measure(kernel, /*replace=*/true);
       // What was known must do if the measurement is interrupted.
       if (!again.ok()) return Calibrated(kernel, **known);
       calibration_->Forget(kernel.signature);
       return Calibrated(kernel, *again);
+    }
+    if (IsLate()) {
+      constexpr double kLate = 3;
+      auto estimate = EstimateOfKernel(kernel);
+      if (!estimate.ok()) return estimate.status();
+      return KernelPrice{kLate * estimate->ns, estimate->error_ns};
     }
     auto measured = Measure(kernel, /*replace=*/false);
     if (CannotRun(measured.status())) return KernelPrice{HUGE_VAL, 0};
@@ -282,8 +296,11 @@ class MeasuredCostModel : public KernelCostModel {
     return Calibrated(kernel, *measured);
   }
 
+  bool KeepsPrices() const override { return !IsLate(); }
+
   absl::Status PrepareKernels(const std::vector<PlannedKernel>& kernels) override {
     std::vector<PlannedKernel> unknown;
+    if (IsLate()) return absl::OkStatus();
     for (const PlannedKernel& kernel : kernels) {
       auto known = Known(kernel);
       if (!known.ok()) return known.status();
@@ -355,7 +372,7 @@ class MeasuredCostModel : public KernelCostModel {
   absl::StatusOr<MeasuredCost> Measure(const PlannedKernel& kernel, bool replace) {
     std::vector<double> ms;
     const MachineLoad load;
-    for (int i = 0; i < Repetitions(); ++i) {
+    for (int i = 0; i < Repetitions() && (i == 0 || !IsLate()); ++i) {
       auto once = MeasureOnce(kernel);
       if (!once.ok()) return once.status();
       ms.push_back(*once);

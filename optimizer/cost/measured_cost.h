@@ -24,6 +24,10 @@ struct MeasureOptions {
   // Once the deadline is interrupted, nothing more is measured, and asking for the cost of an
   // unknown kernel returns Cancelled. The deadline's time has no effect.
   Deadline deadline;
+  // Whether there is no time to measure now. Unknown kernels then cost three times what the
+  // roofline of the known kernels says, so that no graph looks better for having such a kernel.
+  // Empty: there is always time.
+  std::function<bool()> is_late;
 };
 
 // Sums the times of the kernels that `measurer` plans for a graph. Kernels that are not in `db` are

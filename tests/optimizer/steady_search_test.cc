@@ -91,5 +91,59 @@ TEST(SteadySearchTest, AllNormalizationsAreFoldedHoweverKernelsWereMeasured) {
   EXPECT_EQ(results.size(), 1u);
 }
 
+TEST(SteadySearchTest, WithoutTimeNothingMoreIsMeasured) {
+  NoisyMeasurer measurer(1, /*noise=*/0);
+  auto db = *CostDb::Open("");
+  int measured = 0;
+  bool is_late = false;
+  MeasureOptions options;
+  options.on_measure = [&](absl::string_view) { ++measured; };
+  options.is_late = [&] { return is_late; };
+  auto costs = MakeMeasuredCostModel(&measurer, db.get(), options);
+  const Graph small = *ParseGraph(
+      "graph g(x: f32[1,8,14,14], w: weight f32[16,8,3,3]) { y = conv2d(x, w) return y }");
+  const auto in_time = costs->CostOf(small);
+  ASSERT_TRUE(in_time.ok() && measured > 0) << in_time.status();
+
+  is_late = true;
+  const int before = measured;
+  EXPECT_EQ(costs->CostOf(small)->ns(), in_time->ns());
+  const Graph network = Network();
+  const auto late = costs->CostOf(network);
+  ASSERT_TRUE(late.ok()) << late.status();
+  EXPECT_GT(late->ns(), costs->EstimateOf(network)->ns());  // no graph looks better for it
+  EXPECT_EQ(measured, before);
+
+  // What was priced so is measured once there is time.
+  is_late = false;
+  const auto at_last = costs->CostOf(network);
+  ASSERT_TRUE(at_last.ok()) << at_last.status();
+  EXPECT_GT(measured, before);
+  EXPECT_NE(at_last->ns(), late->ns());
+}
+
+// The time is up while the first kernels are measured.
+TEST(SteadySearchTest, CertainRewritesNeedNoTime) {
+  NoisyMeasurer measurer(1, /*noise=*/0);
+  auto db = *CostDb::Open("");
+  int measured = 0;
+  MeasureOptions options;
+  options.on_measure = [&](absl::string_view) { ++measured; };
+  options.is_late = [&] { return measured > 0; };
+  auto costs = MakeMeasuredCostModel(&measurer, db.get(), options);
+  const auto rules = Filtered(&Rules(), RewriteFilter());
+  BacktrackingOptions search;
+  search.limits.max_steps = 500;
+  auto found = MakeBacktrackingSearch(rules.get(), costs.get(), search)
+                   ->Run(Network(), [](const SearchProgress&) { return true; });
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(measured, 1);
+  int normalizations = 0;
+  for (const NodePtr& node : found->certain.nodes()) {
+    normalizations += node->is_op() && node->op().name == "batch_norm" ? 1 : 0;
+  }
+  EXPECT_EQ(normalizations, 0);
+}
+
 }  // namespace
 }  // namespace lemma::optimizer
