@@ -74,6 +74,7 @@ void AddPrediction(const OptimizeOptions& options, const OptimizeResult& result,
   if (options.replay.empty()) {
     json->Set("predicted_ms_before", search.initial_cost.ms());
     json->Set("predicted_ms_after", PredictedCost(search, result.accepted.rewrites).ms());
+    json->Set("priced_late", result.priced_late);
   }
   if (!options.objective.IsTime()) {
     json->Set("objective", GoalName(options.objective.goal));

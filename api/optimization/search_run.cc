@@ -175,6 +175,7 @@ absl::StatusOr<Costs> CostsOf(SearchRun* run) {
   measure.is_late = [run] {
     return run->stage() == SearchRun::Stage::kSearch && run->options.deadline.Passed();
   };
+  measure.on_late = [run] { run->result.priced_late = true; };
   measure.on_measure = [run](absl::string_view kernel) {
     run->Tell([&](OptimizeProgress* p) { p->measured = std::string(kernel); });
   };

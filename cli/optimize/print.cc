@@ -121,6 +121,11 @@ void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& o
   std::printf("%d graphs in %.1f s, %.0f per second of processor time: %s\n",
               static_cast<int>(p.steps), outcome.result.search_seconds, api::GraphsPerSecond(p),
               Name(p.stop));
+  if (outcome.result.priced_late) {
+    std::puts(
+        "the time was up before all kernels were measured: predicted times are too high; run it "
+        "again, or with more --seconds");
+  }
   PrintBound(p);
   PrintFront(p.front);
   if (outcome.result.calibrated > 0) {

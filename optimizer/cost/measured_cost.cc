@@ -288,6 +288,7 @@ class MeasuredCostModel : public KernelCostModel {
       constexpr double kLate = 3;
       auto estimate = EstimateOfKernel(kernel);
       if (!estimate.ok()) return estimate.status();
+      if (options_.on_late) options_.on_late();
       return KernelPrice{kLate * estimate->ns, estimate->error_ns};
     }
     auto measured = Measure(kernel, /*replace=*/false);

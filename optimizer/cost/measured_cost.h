@@ -28,6 +28,8 @@ struct MeasureOptions {
   // roofline of the known kernels says, so that no graph looks better for having such a kernel.
   // Empty: there is always time.
   std::function<bool()> is_late;
+  // Called when a kernel is priced so, at least once for each. May be empty.
+  std::function<void()> on_late;
 };
 
 // Sums the times of the kernels that `measurer` plans for a graph. Kernels that are not in `db` are

@@ -55,6 +55,22 @@ TEST(BoundedTimeTest, SecondsBoundTheLookForMutants) {
   EXPECT_EQ(result.exit_status, 0) << result.err;
 }
 
+// Each kernel differs, and is measured for six milliseconds at least.
+TEST(BoundedTimeTest, SecondsBoundTheMeasuringOfKernels) {
+  std::string text = "graph g(x: f32[1,300]) { v0 = relu(x)";
+  for (int i = 1; i <= 250; ++i) {
+    const std::string n = std::to_string(i), before = std::to_string(i - 1);
+    text += " s" + n + " = slice(v" + before + ") {starts = [0,0], sizes = [1," +
+            std::to_string(300 - i) + "]} v" + n + " = softmax(s" + n + ") {axis = 1}";
+  }
+  const std::string model = WriteTemp("kernels.lemma", text + " return v250 }");
+  const std::string out = NewFolder() + "/o.lemma";
+  const LemmaResult result = RunLemma(
+      {"optimize", model, "-o", out, "--seconds=0.5", "--runs=3", "--cost-db=" + out + ".db"});
+  EXPECT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("the time was up before all kernels were measured"));
+}
+
 // At each of the many siblings the rule applies together with many others.
 TEST(BoundedTimeTest, SecondsBoundWhyARuleWasNotApplied) {
   std::string text = "graph g(x: f32[8,8]) {", outputs;
