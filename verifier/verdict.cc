@@ -25,7 +25,17 @@ std::string Refuted::ToString() const {
     return absl::StrCat(where, " is of shape [", absl::StrJoin(source_shape, ","), "] and [",
                         absl::StrJoin(target_shape, ","), "]");
   }
-  return absl::StrCat(where, "[", absl::StrJoin(index, ","), "] is ", source, " and ", target);
+  std::string text =
+      absl::StrCat(where, "[", absl::StrJoin(index, ","), "] is ", source, " and ", target);
+  std::vector<std::string> elements;
+  for (const std::vector<double>& input : inputs) {
+    elements.push_back(absl::StrCat("[", absl::StrJoin(input, ","), "]"));
+  }
+  if (!elements.empty()) {
+    absl::StrAppend(&text, elements.size() == 1 ? ", where the input is " : ", where the inputs are ",
+                    absl::StrJoin(elements, ", "));
+  }
+  return text;
 }
 
 std::string ToString(const Verdict& verdict) {

@@ -24,6 +24,14 @@ void AddVerdict(const Verdict& verdict, Json* json) {
     for (int64_t i : refuted->index) index.Add(i);
     json->Set("index", std::move(index));
     json->Set("source", refuted->source).Set("target", refuted->target);
+    if (refuted->inputs.empty()) return;
+    Json inputs = Json::Array();
+    for (const std::vector<double>& input : refuted->inputs) {
+      Json elements = Json::Array();
+      for (const double x : input) elements.Add(x);
+      inputs.Add(std::move(elements));
+    }
+    json->Set("inputs", std::move(inputs));
   } else {
     json->Set("reason", std::get<Unknown>(verdict).reason);
   }

@@ -38,6 +38,9 @@ class Comparer {
       found->refuted.target = original[output][found->position];
     }
     for (const auto& [name, x] : params_) found->refuted.values[name] = absl::StrCat(x);
+    size_t elements = 0;
+    for (const std::vector<double>& input : inputs_) elements += input.size();
+    if (elements <= Refuted::kMostShown) found->refuted.inputs = inputs_;
     return found->refuted;
   }
 
