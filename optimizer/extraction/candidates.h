@@ -12,8 +12,10 @@ namespace lemma::optimizer {
 // The classes of the node's operands, each once, ascending.
 std::vector<int> OperandClasses(const EGraph& egraph, int node);
 
-// The nodes that can run and on which outputs depend, without the outputs of nodes that would close
-// a cycle with earlier nodes. The input's own nodes close none, so the input graph is included.
+// The nodes from which a graph without cycles can be extracted: those that can run and on which the
+// outputs of the graph depend. Each output of a node is admitted unless it would close a cycle with
+// the outputs admitted before, which are those of nodes with smaller numbers. The nodes of the
+// input graph have the smallest numbers and close no cycle, so the input graph is included.
 struct Candidates {
   // price[n]: Cost::kInfinite if node n must not be used.
   Candidates(const EGraph& egraph, const std::vector<int64_t>& price);

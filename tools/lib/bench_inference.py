@@ -102,7 +102,7 @@ def ratio(medians, name, base):
 def library_share(flags, model, io, work):
     """Times in a run: of convolutions and products, also when measured alone, and of the rest.
 
-    They are what oneDNN's kernels or, where they are faster, our own take, with what is fused.
+    They are what oneDNN's kernels take, with what is fused into them.
     """
     command = [flags.lemma, "costs", "check", str(model), "--inputs", str(io), "--json"]
     report = json.loads(check([*command, "--cost-db", str(work / f"{model.stem}.sqlite")]))

@@ -50,8 +50,8 @@ class Instances {
   // Calls `visit` for each instance, until `visit` returns false or Bounds::work is used up. Visits
   // the instances within the bounds in the order of their weights, then those of larger sizes if
   // that is little work. The weight says how far an instance's values are from usual ones, such as
-  // 1 or an attribute's default. If half of Bounds::work does not suffice for all instances, the
-  // other half goes to random instances within the bounds. Visits no instance twice. Must not be
+  // 1 or an attribute's default. If half of Bounds::work is used up before that is done, the other
+  // half goes to random instances of sizes up to max_size(). Visits no instance twice. Must not be
   // called twice.
   void ForEach(const std::function<bool(const Instance&)>& visit);
 
@@ -60,11 +60,12 @@ class Instances {
   int64_t complete_size() const { return complete_size_; }
   // The largest size tried.
   int64_t max_size() const { return bounds_.max_size; }
-  // The weight (see ForEach) up to which all instances were visited; -1: none.
+  // The weight (see ForEach) up to which all instances were visited; -1: none. Valid only
+  // if complete_size() is 0.
   int complete_weight() const { return complete_weight_; }
   // The number of visited instances that were drawn at random.
   int64_t drawn() const { return drawn_; }
-  // Why no instance can exist; "" if instances may exist.
+  // Why no instance could be made; "" if nothing hinders that.
   const std::string& problem() const { return problem_; }
 
  private:
@@ -75,7 +76,7 @@ class Instances {
     int symbol = 0;                  // kSymbol
     const AttrSpec* spec = nullptr;  // the attribute that has this symbol as its value; nullptr:
                                      // the symbol is part of a term
-    bool is_size = false;            // the symbol occurs in a variable's dimensions
+    bool is_size = false;            // the symbol occurs in dimensions of a variable or constant
     int node = 0;                    // kNode: the node; kSymbol: the node of `spec`
   };
   struct Choice {

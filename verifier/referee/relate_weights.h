@@ -15,8 +15,8 @@ namespace lemma::referee {
 // In this header, weights with known elements are constants, too (evidence/constants.h).
 
 struct RelatedWeights {
-  // The graph `after` of RelateWeights, where for each of `relations` its `before` takes the place
-  // of its `after`.
+  // The graph `after` that was passed to RelateWeights, with constants replaced: for each element r
+  // of `relations`, r.before takes the place of r.after.
   Graph graph;
   std::vector<WeightRelation> relations;
   // Not replaced: near a value, but with elements that rounding does not explain.

@@ -1,4 +1,4 @@
-// Sizes that operators of a model want to be longer than all ranges of dimensions allow to assume.
+// Symbolic sizes that the import of an operator needs to be larger than they are known to be.
 // Internal to graph/onnx.
 #ifndef LEMMA_GRAPH_ONNX_SIZES_ASKED_SIZE_H_
 #define LEMMA_GRAPH_ONNX_SIZES_ASKED_SIZE_H_
@@ -18,9 +18,11 @@ struct AskedSize {
   std::string node;       // describes the operator
 };
 
-// The dimension in asked.size, and its least length from which on asked.size is at least
-// asked.least. nullopt unless asked.size has exactly one dimension, which is not a result size
-// (graph/sizes/symbolic_size.h), and some length up to 2^16 in the dimension's range is enough.
+// The name of the only dimension in asked.size, and a least length for it: if the dimension has at
+// least this length, asked.size is known to be at least asked.least. No smaller length in the
+// dimension's range suffices. nullopt if asked.size has no or several dimensions, if its dimension
+// is a result size (graph/sizes/symbolic_size.h), or if none of the lengths l, 2 * l, 4 * l, … that
+// are in the range and at most 2^16 is enough, where l is the least length in the range.
 std::optional<std::pair<std::string, int64_t>> LeastLength(const AskedSize& asked);
 
 }  // namespace lemma

@@ -9,16 +9,18 @@
 
 namespace lemma::codegen {
 
-// The precision whose numbers the values of `e` are, in all cases: kF16, kBf16 or kTf32; otherwise
+// kF16, kBf16 or kTf32 if every value of `e` is known to be a number of this precision; otherwise
 // kF32. `storage`: the types of the tensors that `e` reads.
 ProductPrecision PrecisionOf(const ScalarExpr& e, absl::Span<const DType> storage);
 
-// The precision that multiplies numbers of these two without rounding; kF32: none. f16 and bf16
-// numbers are TF32 numbers, too. They are multiplied as such only if the other factor is rounded to
-// TF32: two types mean that the graph was not written for tensor cores.
+// The precision in which tensor cores multiply factors of precisions `a` and `b` without rounding
+// the factors; kF32: none. If one factor is a TF32 number and the other an f16 or bf16 number, this
+// is kTf32, because f16 and bf16 numbers are TF32 numbers too. If one is an f16 number and the
+// other a bf16 number, it is kF32: such a graph was not written for tensor cores.
 ProductPrecision JointPrecision(ProductPrecision a, ProductPrecision b);
 
-// TileUse::a_tensor of a factor.
+// The tensor that the factor reads, perhaps under a guard that makes the factor 0 elsewhere; -1 for
+// any other factor (TileUse::a_tensor).
 int TensorOf(const ScalarExpr& e);
 
 }  // namespace lemma::codegen

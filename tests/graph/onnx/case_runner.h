@@ -13,7 +13,7 @@ namespace lemma {
 //   "pass, not exported: REASON"
 //   "unsupported: OP (reason)"
 //   "contradiction: …" if the case's inputs do not have the types that its model declares
-//   "FAIL: …" with the difference, or with the reason if the case cannot be read or run
+//   "FAIL: …" with the difference, or the reason why the case cannot be read, run or exported
 // A model that passes is also exported. The exported model must satisfy ONNX's checker, unless its
 // IR version is newer than the checker, and have the same meaning after another import.
 std::string RunCase(const std::string& directory);
