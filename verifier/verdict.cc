@@ -32,7 +32,8 @@ std::string Refuted::ToString() const {
     elements.push_back(absl::StrCat("[", absl::StrJoin(input, ","), "]"));
   }
   if (!elements.empty()) {
-    absl::StrAppend(&text, elements.size() == 1 ? ", where the input is " : ", where the inputs are ",
+    absl::StrAppend(&text,
+                    elements.size() == 1 ? ", where the input is " : ", where the inputs are ",
                     absl::StrJoin(elements, ", "));
   }
   return text;

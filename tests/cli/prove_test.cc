@@ -1,4 +1,5 @@
 // lemma prove: two graphs, fixed or symbolic.
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,22 @@ TEST(ProveTest, FindsACounterexample) {
   result = Prove(Fixed(kTwo), Fixed(swapped), {"--json"});
   EXPECT_EQ(result.exit_status, 1);
   EXPECT_THAT(result.out, HasSubstr("\"symbolic\":false,\"verdict\":\"refuted\""));
+}
+
+TEST(ProveTest, ShowsTheInputsOfASmallCounterexample) {
+  const std::string a = "graph a(x: f32[n], y: f32[n]) { z = sub(x, y) return z }";
+  const std::string b = "graph b(x: f32[n], y: f32[n]) { z = sub(y, x) return z }";
+  const LemmaResult result = Prove(a, b);
+  double value, other, x, y;
+  ASSERT_EQ(std::sscanf(result.out.c_str(),
+                        "refuted at n = 1: output 0[0] is %lf and %lf, where the inputs are [%lf], "
+                        "[%lf]",
+                        &value, &other, &x, &y),
+            4)
+      << result.out;
+  EXPECT_NEAR(x - y, value, 1e-5);
+  EXPECT_NEAR(y - x, other, 1e-5);
+  EXPECT_THAT(Prove(a, b, {"--json"}).out, HasSubstr("\"inputs\":[["));
 }
 
 TEST(ProveTest, DoesNotClaimWhatItDoesNotKnow) {

@@ -33,11 +33,11 @@ std::optional<std::pair<std::string, int64_t>> LeastLength(const AskedSize& aske
   };
   // Ranges become narrower as the length grows, so what is known stays known.
   int64_t short_of = range.least, enough = range.least;
-  while (enough <= most && !is_enough(enough)) {
+  while (!is_enough(enough)) {
+    if (enough >= most) return std::nullopt;
     short_of = enough;
-    enough *= 2;
+    enough = std::min(std::max<int64_t>(2 * enough, 1), most);
   }
-  if (enough > most) return std::nullopt;
   while (enough - short_of > 1) {
     const int64_t middle = short_of + (enough - short_of) / 2;
     (is_enough(middle) ? enough : short_of) = middle;

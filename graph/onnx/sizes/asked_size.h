@@ -21,8 +21,8 @@ struct AskedSize {
 // The name of the only dimension in asked.size, and a least length for it: if the dimension has at
 // least this length, asked.size is known to be at least asked.least. No smaller length in the
 // dimension's range suffices. nullopt if asked.size has no or several dimensions, if its dimension
-// is a result size (graph/sizes/symbolic_size.h), or if none of the lengths l, 2 * l, 4 * l, … that
-// are in the range and at most 2^16 is enough, where l is the least length in the range.
+// is a result size (graph/sizes/symbolic_size.h), or if no length in its range that is at most 2^16
+// is enough.
 std::optional<std::pair<std::string, int64_t>> LeastLength(const AskedSize& asked);
 
 }  // namespace lemma

@@ -405,6 +405,14 @@ TEST(SymbolicTest, RaisesLeastLengthsWhereShorterOnesAreErrors) {
                                  "node of 'y' (Pad); --range l=LEAST:MOST gives another range")));
 }
 
+TEST(SymbolicTest, LeastLengthsReachTheEndOfTheRange) {
+  for (const SizeRange& range : {SizeRange{1, 65}, {1, 100}, {3, 90}}) {
+    ImportOptions options;
+    options.ranges["l"] = range;
+    EXPECT_THAT(DimsOfImport(kMirrored, options), Contains(Pair("l", SizeRange{65, range.most})));
+  }
+}
+
 TEST(SymbolicTest, OtherBordersDoNotRaiseLeastLengths) {
   const std::string text = absl::StrReplaceAll(kMirrored, {{"reflect", "edge"}});
   EXPECT_THAT(DimsOfImport(text.c_str()), Contains(Pair("l", SizeRange{})));
