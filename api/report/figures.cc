@@ -224,9 +224,8 @@ std::string TimeFigure(const Report& report) {
   std::string html = "<figure id=\"time-figure\">\n" + Legend(kinds);
   for (const auto& [kernels, side] : {std::pair(&before, "before"), std::pair(&after, "after")}) {
     absl::StrAppend(&html, "<p class=\"caption\"><b>", side, "</b> ", FormatMs(SumOf(*kernels)),
-                    " in ", kernels->size(), kernels->size() == 1 ? " kernel" : " kernels",
-                    "</p>\n", InOrder(*kernels, side, top, kinds),
-                    ByKind(*kernels, side, top, kinds));
+                    " in ", FormatCount(static_cast<int64_t>(kernels->size()), "kernel"), "</p>\n",
+                    InOrder(*kernels, side, top, kinds), ByKind(*kernels, side, top, kinds));
   }
   return html + TimeAxis(top) + "</figure>\n";
 }

@@ -123,7 +123,6 @@ std::string Headline(const Report& report) {
   if (summary.kept_input) {
     std::string text = "Kept as it was";
     if (!summary.why_kept.empty()) absl::StrAppend(&text, ": ", summary.why_kept);
-    if (summary.ratio) absl::StrAppend(&text, " (time ", Confidence(summary), ")");
     return text + ".";
   }
   std::vector<std::string> parts;
@@ -143,8 +142,7 @@ std::string Headline(const Report& report) {
                                                          static_cast<double>(summary.peak_before)));
   }
   const int fewer = report.before.graph.num_ops() - report.after.graph.num_ops();
-  if (fewer > 0)
-    parts.push_back(absl::StrCat(fewer, fewer == 1 ? " operator" : " operators", " fewer"));
+  if (fewer > 0) parts.push_back(FormatCount(fewer, "operator") + " fewer");
   std::string text;
   for (size_t i = 0; i < parts.size(); ++i) {
     absl::StrAppend(&text, i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ", parts[i]);
@@ -173,11 +171,12 @@ std::string Changes(const Report& report) {
                     Escaped(name), "</a></li>\n");
   }
   if (recomputed > 0) {
-    absl::StrAppend(&html, "<li>", CountOfOperators(recomputed),
+    absl::StrAppend(&html, "<li>", FormatCount(recomputed, "operator"),
                     " computed again, to save memory</li>\n");
   }
   if (offloaded > 0) {
-    absl::StrAppend(&html, "<li>", offloaded, " values kept in host memory, to save memory</li>\n");
+    absl::StrAppend(&html, "<li>", FormatCount(offloaded, "value"),
+                    " kept in host memory, to save memory</li>\n");
   }
   return html + "</ul>\n";
 }
