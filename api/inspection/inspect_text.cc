@@ -1,5 +1,6 @@
 // Operators, plans and memory as text.
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,7 +30,7 @@ std::string Bars(const MemoryOverRun& memory) {
     const auto at = std::max_element(
         first, end, [](const auto& a, const auto& b) { return a.live_bytes < b.live_bytes; });
     const auto live = static_cast<double>(at->live_bytes);
-    const auto width = static_cast<size_t>(kBarWidth * live / std::max(most, 1.0) + 0.5);
+    const auto width = static_cast<size_t>(std::lround(kBarWidth * live / std::max(most, 1.0)));
     table.Row(
         {absl::StrCat(at - kernels.begin()), FormatBytes(live), std::string(width, '#'), at->name});
   }

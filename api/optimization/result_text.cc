@@ -28,7 +28,7 @@ std::string PairedText(const RatioInterval& ratio) {
   const double gain = 100 * (1 - ratio.median), noise = 50 * (ratio.high - ratio.low);
   std::string text = absl::StrFormat("%.1f %% %s", std::abs(gain), gain >= 0 ? "faster" : "slower");
   const bool is_noise = ratio.low <= 1 && ratio.high >= 1;
-  absl::StrAppendFormat(&text, is_noise ? ", within noise (±%.1f %%)" : " (±%.1f %%)", noise);
+  absl::StrAppendFormat(&text, "%s (±%.1f %%)", is_noise ? ", within noise" : "", noise);
   return text;
 }
 
@@ -83,12 +83,13 @@ std::string BoundText(const optimizer::SearchResult& search) {
   if (!search.bound) return "";
   const char* of =
       search.bound->covers_all_graphs ? "that the rules lead to" : "that was looked at";
-  return absl::StrFormat(
+  const std::string cost = FormatMs(search.bound->cost.ms());
+  const std::string bound =
       search.bound->is_proved
-          ? "no graph %s costs less than %s, predicted: the result has %.1f %% of the gain\n"
-          : "a graph %s costs %s at least, by an estimate: the result has %.1f %% of the "
-            "gain\n",
-      of, FormatMs(search.bound->cost.ms()), 100 * ShareOfBound(search));
+          ? absl::StrCat("no graph ", of, " costs less than ", cost, ", predicted")
+          : absl::StrCat("a graph ", of, " costs ", cost, " at least, by an estimate");
+  return absl::StrFormat("%s: the result has %.1f %% of the gain\n", bound,
+                         100 * ShareOfBound(search));
 }
 
 // If the front is long, evenly spaced points of it.

@@ -30,6 +30,7 @@ std::string ContractCell(const VerifiedRule& rule) {
 // "slowest: a 1.2 s, b 0.9 s, …; peak memory 80 MB".
 std::string Slowest(const std::vector<VerifiedRule>& rules) {
   std::vector<const VerifiedRule*> order;
+  order.reserve(rules.size());
   for (const VerifiedRule& rule : rules) order.push_back(&rule);
   std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
     return a->outcome.seconds > b->outcome.seconds;

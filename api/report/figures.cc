@@ -205,6 +205,7 @@ std::map<std::string, int> KernelKinds(const Report& report) {
     for (const KernelTiming& kernel : side->kernels) sums[KindOf(kernel)] += kernel.ms;
   }
   std::vector<std::pair<double, std::string>> sorted;
+  sorted.reserve(sums.size());
   for (const auto& [kind, ms] : sums) sorted.emplace_back(-ms, kind);
   std::sort(sorted.begin(), sorted.end());
   std::map<std::string, int> kinds;

@@ -96,6 +96,7 @@ std::string OperatorsIn(const Block& block, const ReportOperators& ops) {
     ++counts[ops.all[i].node->op().name];
   }
   std::vector<std::pair<int, std::string>> sorted;
+  sorted.reserve(counts.size());
   for (const auto& [name, count] : counts) sorted.emplace_back(-count, name);
   std::sort(sorted.begin(), sorted.end());
   std::vector<std::string> names;
