@@ -162,7 +162,8 @@ std::string Changes(const Report& report) {
   for (const auto& [rule, count] : counts) sorted.emplace_back(-count, rule);
   std::sort(sorted.begin(), sorted.end());
   std::string html = "<h2>What changed</h2>\n<ul class=\"changes\">\n";
-  for (const auto& [negative, name] : sorted) {
+  for (const auto& [negative, counted] : sorted) {
+    const std::string& name = counted;  // clang captures no structured binding
     const auto rule = std::find_if(report.rules.begin(), report.rules.end(),
                                    [&](const Substitution& r) { return r.name == name; });
     const std::string words = rule == report.rules.end() ? absl::StrCat(-negative, " × ", name)
