@@ -12,6 +12,7 @@ const char* Name(ProductPrecision precision) {
 
 std::vector<std::string> ProductPrecisionNames() {
   std::vector<std::string> names;
+  names.reserve(kNumProductPrecisions);
   for (int i = 0; i < kNumProductPrecisions; ++i) {
     names.emplace_back(Name(static_cast<ProductPrecision>(i)));
   }
