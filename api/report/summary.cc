@@ -159,6 +159,7 @@ std::string Changes(const Report& report) {
   std::map<std::string, int> counts;
   for (const ReportStep& step : report.steps) ++counts[step.rule];
   std::vector<std::pair<int, std::string>> sorted;
+  sorted.reserve(counts.size());
   for (const auto& [rule, count] : counts) sorted.emplace_back(-count, rule);
   std::sort(sorted.begin(), sorted.end());
   std::string html = "<h2>What changed</h2>\n<ul class=\"changes\">\n";
