@@ -65,6 +65,9 @@ struct CheckResult {
   bool ok() const { return check.ok(); }
   const std::string& problem() const { return check.problem; }
 };
+// The result for people. `advice`, a text of the caller, is appended to the problem. Characters of
+// the certificate that control a terminal are escaped (Printable in base/text_table.h).
+std::string TextOf(const CheckResult& answer, const std::string& advice = "");
 
 // Repeats the certificate's steps with the certificate checker (verifier/certificate/check.h).
 // `input` (the model before the optimization), `output` (the model after it) and `certificate` are
@@ -119,6 +122,8 @@ struct PlanCheck {
 // kernel or element that violates this. InvalidArgument for a back end whose plans cannot be
 // checked.
 absl::StatusOr<PlanCheck> CheckPlan(const Graph& graph, const PlanCheckOptions& options);
+// The result for people. `backend`: the back end whose plan was checked.
+std::string TextOf(const PlanCheck& check, const std::string& backend);
 
 // The kernels of one group of operators, or of several groups that are fused side by side.
 struct CheckedProgram {
@@ -132,6 +137,8 @@ struct CheckedProgram {
   bool agrees = false, wrong = false;
   std::string reason;  // why `agrees` is false; "" if it is true
   double seconds = 0;  // of processor time, for the check
+
+  int64_t count() const { return int64_t{kernels} * uses; }  // kernels in all groups
 };
 // The result of CheckKernels.
 struct KernelCheck {
@@ -141,6 +148,7 @@ struct KernelCheck {
 
   // Also true if some programs could not be checked.
   bool ok() const { return problem.empty(); }
+  bool all_agree() const;  // whether each program could be checked, and is right
 };
 
 // Checks the text of every kernel that the back end "cuda" would generate for the graph, by
@@ -149,6 +157,8 @@ struct KernelCheck {
 // one. With options.compile, FailedPrecondition if NVRTC is missing, and Internal if it refuses a
 // kernel.
 absl::StatusOr<KernelCheck> CheckKernels(const Graph& graph, const PlanCheckOptions& options);
+// The result for people: a table of the kinds of schedules, and the kernels that were not checked.
+std::string TextOf(const KernelCheck& check);
 
 }  // namespace lemma::api
 

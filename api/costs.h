@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,6 +34,8 @@ struct DeviceCosts {
 // missing. This function and the other functions on databases return the errors of CostDb
 // (optimizer/cost/cost_db.h).
 absl::StatusOr<std::vector<DeviceCosts>> ListCosts(const std::string& database);
+// The devices as a table for people.
+std::string TextOf(const std::vector<DeviceCosts>& devices);
 
 // The costs of a device as text (optimizer/cost/cost_text.h); "" stands for all devices.
 // InvalidArgument if the database has no costs of this device.
@@ -48,6 +51,8 @@ struct ImportedCosts {
 // Errors about the file begin with its path.
 absl::StatusOr<ImportedCosts> ImportCosts(const std::string& database, const std::string& file,
                                           bool replace);
+// The result in one line.
+std::string TextOf(const ImportedCosts& done, const std::string& database);
 
 struct CalibrationOptions {
   ExecutionOptions execution;
@@ -95,6 +100,10 @@ class WantedKernels {
   int left_out_ = 0;
 };
 
+// The measurers of this machine's GPU for MeasureWanted, one for each back end. They plan kernels
+// by the time model, as a search without the device does. nullptr in the place of a missing one.
+std::vector<std::unique_ptr<KernelMeasurer>> WantedMeasurers();
+
 struct MeasureWantedOptions {
   // Of back ends for CUDA; the one whose device the file names measures.
   std::vector<KernelMeasurer*> measurers;
@@ -113,6 +122,8 @@ struct MeasuredKernels {
 // errors of the device.
 absl::StatusOr<MeasuredKernels> MeasureWanted(const std::string& file,
                                               const MeasureWantedOptions& options);
+// The result in one line.
+std::string TextOf(const MeasuredKernels& done);
 
 }  // namespace lemma::api
 

@@ -40,6 +40,8 @@ struct OperatorCheck {
 // against its definition, its gradient against finite differences. InvalidArgument if there is no
 // such operator.
 absl::StatusOr<OperatorCheck> CheckOperator(const std::string& name);
+// The result for people: the page, what was tried, and the problems.
+std::string TextOf(const OperatorCheck& check);
 
 }  // namespace lemma::api
 

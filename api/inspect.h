@@ -27,6 +27,8 @@ struct OperatorEntry {
 // In the order of docs/operators.md: by group, and by name in each group. Operators of files
 // follow, in the order in which they were defined.
 std::vector<OperatorEntry> ListOperators();
+// The same as a table for people.
+std::string OperatorList();
 // The section of docs/operators.md about an operator; for an operator of a file, a section of the
 // same form. InvalidArgument if no operator has this name; the message names a similar operator, if
 // there is one.
@@ -48,9 +50,13 @@ struct OperatorTotals {
 std::map<std::string, OperatorTotals> OperatorsOf(const Graph& graph);
 // The bytes of all weights and constants.
 int64_t WeightBytes(const Graph& graph);
+// The model for people: the lines of OnnxHeader, inputs and outputs, and a table of the totals.
+std::string OperatorTable(const Model& model);
 
 // The kernels and the memory that the back end would use. Errors begin with the model's path.
 absl::StatusOr<PlanSummary> PlanOf(const Model& model, const ExecutionOptions& execution);
+// The plan for people. `backend`: the back end that made it.
+std::string TextOf(const PlanSummary& plan, const std::string& backend);
 
 // Memory of intermediate values over a run.
 struct MemoryOverRun {
@@ -76,6 +82,8 @@ struct MemoryOverRun {
 // this back end makes no plan; Unimplemented if its plan has no lifetimes. Errors about the model
 // begin with its path.
 absl::StatusOr<MemoryOverRun> MemoryOf(const Model& model, const ExecutionOptions& execution);
+// The memory for people: a bar chart, and the largest values at the peak.
+std::string TextOf(const MemoryOverRun& memory);
 
 }  // namespace lemma::api
 

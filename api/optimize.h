@@ -179,6 +179,30 @@ struct OptimizeResult {
 absl::StatusOr<OptimizeResult> Optimize(const Graph& input, absl::Span<const Tensor> inputs,
                                         const OptimizeOptions& options);
 
+// Facts that only the caller of Optimize knows.
+struct OptimizeContext {
+  std::string output, certificate;  // files; "": none
+  // Memory of the process when the search began, and its peak while the search ran.
+  int64_t search_start_bytes = 0, search_peak_bytes = 0;
+  // Why the rule OptimizeOptions::why_not was excluded from the search, in the caller's words; "":
+  // it was not excluded, though it may have been applied nowhere.
+  std::string excluded;
+  std::string report;  // the file of the HTML page; "": none
+};
+// The result for people: a table with remarks, left out if context.output is "", then
+// ExplanationText and the answer to options.why_not, if the result has them. `input` and `options`
+// as for Optimize.
+std::string TextOf(const Graph& input, const OptimizeOptions& options, const OptimizeResult& result,
+                   const OptimizeContext& context);
+// Why the input was kept and no other graph accepted, as words behind a colon: "no rule makes it
+// faster". result.accepted.kept_input() must be true.
+std::string WhyKept(const OptimizeOptions& options, const OptimizeResult& result);
+// A table of the rules that were applied, and a table of up to 20 rules that match in the result.
+// result.alternatives must be set.
+std::string ExplanationText(const OptimizeResult& result);
+// The rules' names: "a, b, c".
+std::string NamesOf(const std::vector<optimizer::UnprovedRule>& rules);
+
 // LoopsOf makes a function for OptimizeOptions::fixed, NodesOf a function for
 // OptimizeOptions::unfolded, WriterOf one for OptimizeOptions::can_write, for ONNX files. An import
 // turns each node of an ONNX model into operators; if none of these operators changes,
@@ -188,6 +212,10 @@ absl::StatusOr<OptimizeResult> Optimize(const Graph& input, absl::Span<const Ten
 std::function<FixedNodes(const Graph&)> LoopsOf(const Model& model);
 std::function<FixedNodes(const Graph&)> NodesOf(const Model& model);
 std::function<absl::Status(const Graph&)> WriterOf(const Model& model);
+
+// Sets the options for a result that is written as ONNX: unfolded, can_write and keeps_barriers
+// and, if loops are to stay as they are, fixed. `model` need not outlive the options.
+void SetForOnnx(const Model& model, bool keep_loops, OptimizeOptions* options);
 
 // The back end that executes the input and the contenders: the back end that the options name or,
 // for a GPU that is not present, the back end "cpu".

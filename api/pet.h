@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -53,9 +54,18 @@ double PredictedGain(const MutatedPart& part, const pet::Candidate& candidate);
 absl::StatusOr<pet::SymbolicRegion> ProveForAllSizes(const MutatedPart& part,
                                                      const pet::Candidate& candidate);
 
+struct PetTextOptions {
+  bool graphs = false;     // also the corrected mutants
+  bool all_sizes = false;  // also what ProveForAllSizes finds, which takes seconds for each
+};
+// The part and its mutants for people, with a picture of where each mutant differs.
+std::string TextOf(const MutatedPart& part, const PetTextOptions& options = {});
+
 // The cheapest mutant that differs somewhere from its part, taken from the first part that has such
 // a mutant. Points into `parts`. nullptr if no part has such a mutant.
 const pet::Candidate* FirstThatDiffers(const std::vector<MutatedPart>& parts);
+// An SVG picture of where this mutant differs. NotFound if there is none.
+absl::StatusOr<std::string> PictureOf(const std::vector<MutatedPart>& parts);
 
 }  // namespace lemma::api
 

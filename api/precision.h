@@ -59,6 +59,8 @@ struct PrecisionResult {
   // Elements of outputs that are infinite or NaN in f64; they are left out.
   int64_t not_finite = 0;
   double reference_seconds = 0;  // for the execution in f64
+
+  bool within() const;  // whether no error is larger than is allowed
 };
 
 // Executes the model by its definitions with all values in f64, and once for each precision on the
@@ -67,6 +69,8 @@ struct PrecisionResult {
 // Unimplemented if an operator has no definition.
 absl::StatusOr<PrecisionResult> MeasurePrecisions(const Model& model,
                                                   const PrecisionOptions& options);
+// The errors for people: a table with a row for each precision.
+std::string TextOf(const PrecisionResult& result);
 
 }  // namespace lemma::api
 

@@ -83,6 +83,9 @@ absl::StatusOr<ProveResult> Prove(const Graph& a, const Graph& b, const ProofOpt
 // Decides whether the rule is true for all values of its symbols.
 absl::StatusOr<ProveResult> Prove(const Substitution& rule, const ProofOptions& options = {});
 
+// The answer for people. `a` and `b` name the graphs.
+std::string TextOf(const std::string& a, const std::string& b, const ProveResult& result);
+
 }  // namespace lemma::api
 
 #endif  // LEMMA_API_PROVE_H_

@@ -126,6 +126,8 @@ std::string Headline(const RefereeResult& result);
 std::string HowTheyDiffer(const referee::DifferentPair& pair);
 // The result for people: the headline, then its evidence. `verbose`: with all regions and weights.
 std::string TextOf(const RefereeResult& result, bool verbose);
+// The check of a certificate for people; what controls a terminal is escaped.
+std::string TextOf(const VerdictCheck& answer);
 
 }  // namespace lemma::api
 

@@ -11,6 +11,7 @@
 #include "api/optimize.h"
 #include "api/referee.h"
 #include "base/deadline.h"
+#include "base/file.h"
 #include "graph/graph.h"
 #include "graph/tensor.h"
 
@@ -28,10 +29,10 @@ struct ReportFiles {
 // The result of Optimize as one HTML page that needs no other file: a summary, both graphs with
 // each repeated block as one box, each step with its place, times, a roofline and memory. `input`
 // and `options` are the graph and the options that Optimize got; only the deadline may differ.
-// `inputs` are values for the inputs of `input`. If the graph has symbolic sizes, the caller may
-// pass `input` and result.accepted.graph specialized to the sizes of `inputs`. If Optimize timed
-// the graphs, the kernels of both graphs are timed on `inputs`, and the peak rates of the back end
-// are measured for the roofline, which takes about a second. With options.price_steps or
+// `inputs` are values for the inputs of `input`. If the graph has symbolic sizes, the page is of
+// the graphs at the first of options.hints, at which they were executed. If Optimize timed the
+// graphs, the kernels of both graphs are timed on `inputs`, and the peak rates of the back end are
+// measured for the roofline, which takes about a second. With options.price_steps or
 // options.explain, the page has the price of each step. Errors of reading options.rules, of the
 // back end, and of drawing (DotToSvg in api/draw.h).
 //
@@ -41,6 +42,12 @@ struct ReportFiles {
 absl::StatusOr<std::string> ReportOf(const Graph& input, absl::Span<const Tensor> inputs,
                                      const OptimizeOptions& options, const OptimizeResult& result,
                                      const ReportFiles& files);
+// Prepares the page for `path`; the caller commits it (base/file.h). The page has the date of the
+// call. `certificate`: the prepared certificate, whose hash the page shows; nullptr: none.
+absl::StatusOr<StagedFile> StageReport(const Graph& input, absl::Span<const Tensor> inputs,
+                                       const OptimizeOptions& options, const OptimizeResult& result,
+                                       ReportFiles files, const StagedFile* certificate,
+                                       const std::string& path);
 
 // The result of Referee as one HTML page that needs no other file: the verdict, the regions in the
 // order of the second model, both graphs with the regions in colors, the smallest pair of graphs

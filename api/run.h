@@ -54,6 +54,8 @@ struct RunResult {
 // Executes the model. Messages about the model begin with its path; messages about an option name
 // the option ("option runs").
 absl::StatusOr<RunResult> Run(const Model& model, const RunOptions& options);
+// The result for people, with the table of kernels if options.profile.
+std::string TextOf(const Model& model, const RunOptions& options, const RunResult& result);
 
 // A compiled model with the values of its inputs, for callers who execute it themselves.
 class PreparedModel {

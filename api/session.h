@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -83,6 +84,8 @@ struct SizesTiming {
 absl::StatusOr<std::vector<SizesTiming>> TimeAtSizes(Session* session,
                                                      absl::Span<const DimValues> sizes,
                                                      const InputOptions& inputs, int64_t runs);
+// The times as a table for people.
+std::string TextOf(const std::vector<SizesTiming>& timings);
 
 }  // namespace lemma::api
 

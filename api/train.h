@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -52,6 +53,13 @@ struct TrainingStepModel {
 // Messages about the model begin with its path.
 absl::StatusOr<TrainingStepModel> MakeTrainingStep(const Model& model,
                                                    const TrainingStepOptions& options);
+
+// Bytes of all state variables of a step.
+int64_t StateBytes(const TrainingStep& step);
+// The step, made from `model` and saved at `path`, for people. Names the weights that are not
+// trained.
+std::string TextOf(const Model& model, const TrainingStepOptions& options, const TrainingStep& step,
+                   const std::string& path);
 
 // The path of the initial state of the step at the path `step`: STEP.safetensors.
 std::string StatePathOf(const std::string& step);
@@ -113,6 +121,28 @@ class TrainingRun {
   explicit TrainingRun(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
+
+// Collects the scalar outputs and times of a run's steps, in the order of the steps.
+class TrainingLog {
+ public:
+  // `names`: the names of the scalar outputs (TrainingRun::scalar_names).
+  explicit TrainingLog(std::vector<std::string> names)
+      : names_(std::move(names)), values_(names_.size()) {}
+  void Add(const TrainingRun::Progress& progress);
+
+  const std::vector<std::string>& names() const { return names_; }            // of scalar outputs
+  const std::vector<std::vector<double>>& values() const { return values_; }  // by name and step
+  const std::vector<double>& ms() const { return ms_; }                       // by step
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<std::vector<double>> values_;
+  std::vector<double> ms_;
+};
+// For people: the step that was just added to the log, in one line; the whole run.
+std::string TextOf(const TrainingLog& log, const TrainingRun::Progress& progress);
+std::string TextOf(const Model& step, const ExecutionOptions& execution, const TrainingRun& run,
+                   const TrainingLog& log);
 
 }  // namespace lemma::api
 

@@ -40,6 +40,8 @@ struct TuneResult {
 // FailedPrecondition without a device; InvalidArgument for a wrong option, or for a file that is no
 // table of tiles. An interruption is not an error: what was measured is in the file.
 absl::StatusOr<TuneResult> Tune(const Model& model, const TuneOptions& options);
+// The tiles for people, beside those of the time model.
+std::string TextOf(const TuneResult& result);
 
 }  // namespace lemma::api
 

@@ -65,6 +65,8 @@ struct VerifyResult {
 // error: Cancelled after an interruption, or an error of a file, an option or the second solver.
 // Proof files that are already written stay.
 absl::StatusOr<VerifyResult> Verify(const std::string& rules, const VerifyOptions& options = {});
+// The verdicts for people: a table, the problems, and the counts. `options`: as for Verify.
+std::string TextOf(const VerifyResult& result, const VerifyOptions& options);
 
 struct ReplayOptions {
   std::vector<std::string> only;                          // names of rules; empty: all
@@ -92,6 +94,8 @@ struct ReplayResult {
 // proof is not an error: the rule's `problem` names it.
 absl::StatusOr<ReplayResult> Replay(const std::string& rules, const std::string& folder,
                                     const ReplayOptions& options = {});
+// The result for people.
+std::string TextOf(const ReplayResult& result);
 
 }  // namespace lemma::api
 

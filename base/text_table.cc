@@ -65,8 +65,40 @@ std::string FormatBytes(double bytes) {
 
 std::string FormatError(double value) { return absl::StrFormat("%.2e", value); }
 
+std::string FormatDuration(double seconds) {
+  if (seconds < 100) return absl::StrFormat("%.0f s", seconds);
+  if (seconds < 6000) return absl::StrFormat("%.0f min", seconds / 60);
+  return absl::StrFormat("%.1f h", seconds / 3600);
+}
+
 std::string FormatCount(int64_t count, absl::string_view noun) {
   return absl::StrCat(count, " ", noun, count == 1 ? "" : "s");
+}
+
+std::string Printable(absl::string_view text) {
+  std::string printable;
+  unsigned char last = 0;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    // The second half of U+0080 to U+009F in UTF-8, which are control characters, too.
+    const bool is_control = last == 0xc2 && byte >= 0x80 && byte <= 0x9f;
+    if (byte < 0x20 || byte == 0x7f || is_control) {
+      absl::StrAppendFormat(&printable, "\\x%02x", byte);
+    } else {
+      printable += c;
+    }
+    last = byte;
+  }
+  return printable;
+}
+
+std::string Shortened(const std::string& text, size_t width) {
+  size_t characters = 0, cut = text.size();
+  for (size_t i = 0; i < text.size(); ++i) {
+    if ((text[i] & 0xc0) == 0x80) continue;  // inside a character
+    if (++characters == width) cut = i;
+  }
+  return characters <= width ? text : text.substr(0, cut) + "…";
 }
 
 }  // namespace lemma

@@ -28,12 +28,21 @@ class TextTable {
 };
 
 // FormatMs takes milliseconds and gives "12.30 ms", "85.0 us" or "15.0 s", and "-" for an infinity
-// or NaN; FormatBytes gives "4.2 MB", in powers of 1000; FormatError gives "3.40e-06".
+// or NaN; FormatBytes gives "4.2 MB", in powers of 1000; FormatError gives "3.40e-06";
+// FormatDuration takes seconds and gives "48 s" below 100 s, "12 min" below 100 min, otherwise
+// "3.5 h".
 std::string FormatMs(double ms);
 std::string FormatBytes(double bytes);
 std::string FormatError(double value);
+std::string FormatDuration(double seconds);
 // "1 proof", "2 proofs"; `noun` must form its plural with s.
 std::string FormatCount(int64_t count, absl::string_view noun);
+// `text` with "\\x1b" in place of a control character. Names in a file may contain any character; a
+// control character could make a terminal show something else than was printed.
+std::string Printable(absl::string_view text);
+// `text` (UTF-8) if it has at most `width` characters, else its first width - 1 characters and "…".
+// `width` must be at least 1.
+std::string Shortened(const std::string& text, size_t width);
 
 }  // namespace lemma
 

@@ -8,42 +8,16 @@
 #include "absl/strings/str_replace.h"
 #include "api/define.h"
 #include "api/models/option_error.h"
-#include "graph/onnx/import.h"
-#include "graph/sizes/specialize.h"
+#include "api/models/sizes.h"
+#include "kernels/codegen/product_precision.h"
 
 namespace lemma::cli {
-namespace {
-
-// How many operators have no definition.
-int CountUnknown(const Graph& graph) {
-  int count = 0;
-  for (const auto& [name, times] : UnknownOperators(graph)) count += times;
-  return count;
-}
-
-}  // namespace
-
-std::vector<std::string> PrecisionNames() {
-  std::vector<std::string> names;
-  names.reserve(codegen::kNumProductPrecisions);
-  for (int i = 0; i < codegen::kNumProductPrecisions; ++i) {
-    names.push_back(codegen::Name(static_cast<codegen::ProductPrecision>(i)));
-  }
-  return names;
-}
-
-codegen::ProductPrecision PrecisionOf(const std::string& name) {
-  const std::vector<std::string> names = PrecisionNames();
-  return static_cast<codegen::ProductPrecision>(std::find(names.begin(), names.end(), name) -
-                                                names.begin());
-}
-
 CommonFlags::CommonFlags() : backend(api::BackendNames().front()) {}
 
 void CommonFlags::AddModel(Flags* flags) {
   flags->Sizes("dim", &dims, "size of a symbolic dimension of an ONNX model");
   flags->Int("reseed-weights", &reseed, "fill weights with random values of this seed");
-  flags->Bool("json", &json, "print one JSON object instead of text");
+  AddJson(flags, &json);
 }
 
 void CommonFlags::AddRanges(Flags* flags) {
@@ -62,12 +36,18 @@ void CommonFlags::AddCuda(Flags* flags) {
   flags->Choice("reuse", &reuse, {"late", "soon"},
                 "soon: the back end cuda uses memory again at once, which takes less of it and "
                 "lets fewer kernels run side by side");
-  flags->Choice("precision", &precision, PrecisionNames(),
+  flags->Choice("precision", &precision, codegen::ProductPrecisionNames(),
                 "of products on the back end cuda: all but f32 use tensor cores; all but f32 and "
                 "stored round the factors");
   flags->String("tiles", &tiles, "tuned|model|FILE",
                 "of products on the back end cuda: what lemma tune measured on this device, what "
                 "the time model chooses, or a file of lemma tune");
+}
+
+void CommonFlags::AddRandom(Flags* flags) {
+  flags->Int("seed", &seed, "of random inputs");
+  flags->Int("int-range", &int_range, "random integer inputs are below this");
+  flags->Int("threads", &threads, "threads inside a kernel");
 }
 
 void CommonFlags::AddExecution(Flags* flags) {
@@ -84,8 +64,9 @@ api::ExecutionOptions CommonFlags::Execution() const {
   api::ExecutionOptions execution;
   execution.backend = backend;
   execution.threads = static_cast<int>(std::min<int64_t>(threads, std::numeric_limits<int>::max()));
-  execution.backend_options = {fusion == "on", reuse == "late",        PrecisionOf(precision),
-                               tiles,          {onnxruntime, nullptr}, winograd == "on"};
+  execution.backend_options = {
+      fusion == "on", reuse == "late",        *codegen::ParseProductPrecision(precision),
+      tiles,          {onnxruntime, nullptr}, winograd == "on"};
   return execution;
 }
 
@@ -112,51 +93,16 @@ absl::StatusOr<api::Model> CommonFlags::Load(
   options.dims = dims;
   options.used_sizes = used_sizes;
   options.training = training;
-  options.symbolic = options.fixes_sizes = symbolic;
   for (const auto& [name, range] : ranges) options.ranges[name] = {range.first, range.second};
   options.input_files = inputs;
   if (reseed >= 0) options.reseed = static_cast<uint64_t>(reseed);
-  auto model = api::LoadModel(path, options);
-  if (!model.ok() && symbolic) {
-    const absl::Status why = model.status();
-    options.symbolic = false;
-    options.ranges.clear();
-    model = api::LoadModel(path, options);
-    if (!model.ok() || !ranges.empty()) return WithFlags(why);
-    std::fprintf(stderr, "lemma: note: sizes are fixed, since %s\n",
-                 std::string(why.message()).c_str());
-  }
+  std::string fixed;
+  auto model =
+      symbolic ? api::LoadWithSymbolicSizes(path, options, &fixed) : api::LoadModel(path, options);
   if (!model.ok()) return WithFlags(model.status());
-  if (symbolic && !inputs.empty() && IsSymbolic(model->graph)) {
-    // Operators that are known only at the sizes of the given inputs could not be executed.
-    const int unknown = CountUnknown(model->graph);
-    options.symbolic = false;
-    auto sized = unknown > 0 && ranges.empty() ? api::LoadModel(path, options) : model;
-    if (sized.ok() && CountUnknown(sized->graph) < unknown) {
-      std::fprintf(stderr, "lemma: note: sizes are fixed to those of --inputs, since %s\n",
-                   model->notes.back().c_str());
-      model = std::move(sized);
-    }
-  }
-  for (const std::string& note : model->notes) {
-    if (!json) std::fprintf(stderr, "lemma: note: %s: %s\n", path.c_str(), note.c_str());
-  }
+  if (!fixed.empty()) PrintNote(/*json=*/false, fixed);
+  for (const std::string& note : model->notes) PrintNote(json, absl::StrCat(path, ": ", note));
   return model;
-}
-
-absl::StatusOr<std::vector<Tensor>> CommonFlags::Inputs(const api::Model& model) const {
-  auto tensors = api::InputsOf(model, InputValues());
-  if (!tensors.ok()) return WithFlags(tensors.status());
-  return tensors;
-}
-
-absl::StatusOr<std::unique_ptr<lemma::Backend>> CommonFlags::MakeBackend() const {
-  return api::MakeBackend(Execution());
-}
-
-std::unique_ptr<KernelMeasurer> CommonFlags::MakeMeasurer() const {
-  const api::ExecutionOptions execution = Execution();
-  return api::MakeMeasurer(execution.backend, execution.threads, execution.backend_options);
 }
 
 absl::StatusOr<int> ParseAndRun(
@@ -199,7 +145,17 @@ absl::StatusOr<std::string> OptionalArgument(const std::string& what,
       absl::StrCat("one ", what, ", please: '", positional[1], "' is one too many"));
 }
 
+void AddJson(Flags* flags, bool* json) {
+  flags->Bool("json", json, "print one JSON object instead of text");
+}
+
+void PrintNote(bool json, const std::string& note) {
+  if (!json) std::fprintf(stderr, "lemma: note: %s\n", note.c_str());
+}
+
 void PrintJson(const Json& json) { std::puts(json.ToString().c_str()); }
+
+void PrintText(const std::string& text) { std::fputs(text.c_str(), stdout); }
 
 absl::Status WithFlags(const absl::Status& error, const std::map<std::string, std::string>& flags) {
   return api::RenameOptions(error, [&flags](absl::string_view name) {

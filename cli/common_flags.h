@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,15 +17,8 @@
 #include "base/flags.h"
 #include "base/json.h"
 #include "cli/commands.h"
-#include "graph/tensor.h"
-#include "runtime/executor.h"
-#include "runtime/measure.h"
 
 namespace lemma::cli {
-
-// PrecisionNames: the values of --precision. PrecisionOf: the meaning of one of them.
-std::vector<std::string> PrecisionNames();
-codegen::ProductPrecision PrecisionOf(const std::string& name);
 
 // How to read a model, and how to execute it.
 struct CommonFlags {
@@ -56,6 +48,7 @@ struct CommonFlags {
   void AddRanges(Flags* flags);     // --range
   void AddFusion(Flags* flags);     // --fusion, --winograd
   void AddCuda(Flags* flags);       // --reuse, --precision, --tiles
+  void AddRandom(Flags* flags);     // --seed, --int-range, --threads
   void AddExecution(Flags* flags);  // back end, threads, input values; the flags of AddFusion
 
   // The values of the flags as options of the library.
@@ -71,12 +64,6 @@ struct CommonFlags {
   // sizes of --inputs. `used_sizes`: LoadOptions::used_sizes.
   absl::StatusOr<api::Model> Load(const std::string& path,
                                   const std::map<std::string, int64_t>& used_sizes = {}) const;
-  // The values of the model's inputs: the files of --inputs, default values, or random values.
-  // ResourceExhausted, before anything is allocated, if the graph needs more than max_memory_gb.
-  absl::StatusOr<std::vector<Tensor>> Inputs(const api::Model& model) const;
-  absl::StatusOr<std::unique_ptr<Backend>> MakeBackend() const;
-  // nullptr if the back end's kernels cannot be measured one by one.
-  std::unique_ptr<KernelMeasurer> MakeMeasurer() const;
 };
 
 using Positional = std::vector<std::string>;  // arguments that are not flags
@@ -98,8 +85,19 @@ absl::StatusOr<std::string> OneArgument(const std::string& what, const Positiona
 // The same for an argument that may be left out; then the result is "".
 absl::StatusOr<std::string> OptionalArgument(const std::string& what, const Positional& positional);
 
-// Prints the object on one line of standard output.
+// Adds --json.
+void AddJson(Flags* flags, bool* json);
+// Prints a note on one line of standard error, unless --json is given.
+void PrintNote(bool json, const std::string& note);
+// Prints the object on one line of standard output, or the text as it is.
 void PrintJson(const Json& json);
+void PrintText(const std::string& text);
+// Prints what the library makes of its result: ToJson(result...) with --json, else
+// TextOf(result...).
+template <typename... Result>
+void PrintResult(bool json, const Result&... result) {
+  json ? PrintJson(ToJson(result...)) : PrintText(TextOf(result...));
+}
 
 // The error, with flags in place of the library's names of options (RenameOptions in
 // api/models/option_error.h): "option max_ops" becomes "--max-ops", and "option output" becomes

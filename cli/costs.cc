@@ -1,19 +1,14 @@
 // lemma costs: lists measured costs, and carries them from one database to another as text.
 #include "api/costs.h"
 
-#include <cstdio>
-#include <memory>
 #include <string>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "api/json/costs.h"
 #include "api/models/model_file.h"
 #include "base/flags.h"
 #include "base/interrupt.h"
 #include "base/progress_line.h"
-#include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
 
@@ -24,18 +19,7 @@ namespace {
 absl::StatusOr<int> List(const std::string& db_path, bool json) {
   auto devices = api::ListCosts(db_path);
   if (!devices.ok()) return devices.status();
-  if (json) {
-    PrintJson(ToJson(db_path, *devices));
-    return kExitOk;
-  }
-  TextTable table({"<device", "kernels", "GFLOP/s", "GB/s", "overhead"});
-  for (const api::DeviceCosts& device : *devices) {
-    table.Row({device.device, absl::StrCat(device.kernels),
-               absl::StrFormat("%.1f", device.flops_per_second * 1e-9),
-               absl::StrFormat("%.1f", device.bytes_per_second * 1e-9),
-               absl::StrFormat("%.1f us", device.overhead_ns * 1e-3)});
-  }
-  std::fputs(table.ToString().c_str(), stdout);
+  json ? PrintJson(ToJson(db_path, *devices)) : PrintText(TextOf(*devices));
   return kExitOk;
 }
 
@@ -51,27 +35,16 @@ absl::StatusOr<int> Import(const std::string& db_path, const std::string& path, 
                            bool json) {
   auto done = api::ImportCosts(db_path, path, replace);
   if (!done.ok()) return done.status();
-  if (json) {
-    PrintJson(ToJson(path, *done));
-    return kExitOk;
-  }
-  std::printf("%d costs imported into %s", static_cast<int>(done->imported), db_path.c_str());
-  if (done->kept > 0) {
-    std::printf("; %d were known and stay as they are", static_cast<int>(done->kept));
-  }
-  std::puts("");
+  json ? PrintJson(ToJson(path, *done)) : PrintText(TextOf(*done, db_path));
   return kExitOk;
 }
 
 absl::StatusOr<int> MeasureWanted(const std::string& db_path, const std::string& path, bool json) {
-  api::BackendOptions by_model;  // the kernels that a search elsewhere plans
-  by_model.tiles = api::kModelTiles;
-  const auto measurer = api::MakeMeasurer("cuda", 1, by_model);
-  const auto generated = api::MakeMeasurer("cuda-generated", 1, by_model);
+  const auto measurers = api::WantedMeasurers();
   InterruptScope interrupt;
   ProgressLine progress(json);
   api::MeasureWantedOptions options;
-  options.measurers = {measurer.get(), generated.get()};
+  for (const auto& measurer : measurers) options.measurers.push_back(measurer.get());
   options.database = db_path;
   options.deadline = Deadline::After(0, &interrupt.flag());
   options.on_kernel = [&](absl::string_view signature, int left) {
@@ -80,16 +53,7 @@ absl::StatusOr<int> MeasureWanted(const std::string& db_path, const std::string&
   const auto done = api::MeasureWanted(path, options);
   progress.Clear();
   if (!done.ok()) return done.status();
-  if (json) {
-    PrintJson(ToJson(path, *done));
-  } else {
-    std::printf("%s measured on %s", FormatCount(done->measured, "kernel").c_str(),
-                done->device.c_str());
-    if (done->known > 0) std::printf("; %d were known", done->known);
-    if (done->failed > 0) std::printf("; %d cannot run there", done->failed);
-    if (done->left > 0) std::printf("; %d are left", done->left);
-    std::puts("");
-  }
+  json ? PrintJson(ToJson(path, *done)) : PrintText(TextOf(*done));
   if (interrupt.flag()) return Deadline::Interruption();
   return kExitOk;
 }
@@ -110,7 +74,7 @@ absl::StatusOr<int> RunCosts(Arguments arguments) {
   flags.String("device", &device, "NAME", "export: of this device only");
   flags.String("output|o", &output, "FILE", "export: where to; else to standard output");
   flags.Bool("replace", &replace, "import: in place of costs that are known");
-  flags.Bool("json", &json, "print one JSON object instead of text");
+  AddJson(&flags, &json);
   return ParseAndRun(&flags, arguments, [&](const Positional& words) -> absl::StatusOr<int> {
     const std::string what = words.empty() ? "" : words[0];
     const bool has_file = what == "import" || what == "measure";

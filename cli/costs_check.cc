@@ -1,6 +1,4 @@
 // lemma costs check: compares the time that costs predict for a model with its time in a run.
-#include <cstdio>
-
 #include "api/costs.h"
 #include "api/json/costs.h"
 #include "cli/commands.h"
@@ -27,8 +25,7 @@ absl::StatusOr<int> RunCostsCheck(Arguments arguments) {
     options.inputs = common.InputValues();
     auto report = api::CompareCosts(*model, options);
     if (!report.ok()) return WithFlags(report.status());
-    if (common.json) PrintJson(ToJson(*report));
-    if (!common.json) std::fputs(TextOf(*report).c_str(), stdout);
+    PrintResult(common.json, *report);
     return kExitOk;
   });
 }

@@ -1,23 +1,21 @@
 // lemma generate: rules made by machine.
 #include "api/generate.h"
 
-#include <cstdio>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
+#include "api/generation/figures.h"
+#include "api/generation/progress.h"
 #include "api/json/generate.h"
+#include "api/models/model_file.h"
 #include "base/flags.h"
 #include "base/interrupt.h"
 #include "base/process_use.h"
+#include "base/progress_line.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
-#include "cli/generate_progress.h"
 #include "generator/sets/named_sets.h"
 
 namespace lemma::cli {
@@ -30,58 +28,35 @@ struct GenerateFlags {
   generator::Shard shard;
 };
 
-// Prints the figures with the time and memory used so far, and those used until the enumeration was
-// done.
-void PrintFigures(const std::vector<api::Figure>& figures, const ProcessUse& enumeration,
-                  bool json) {
-  const ProcessUse all = ProcessUse::SoFar();
-  if (json) return PrintJson(ToJson(figures, enumeration, all));
-  for (const api::Figure& figure : figures) {
-    std::printf("%-14s %12lld\n", absl::StrReplaceAll(figure.name, {{"_", " "}}).c_str(),
-                static_cast<long long>(figure.value));
-  }
-  std::printf("enumeration: %.1f s of processor time, %.0f MB at most\n", enumeration.seconds,
-              enumeration.megabytes);
-  std::printf("in all: %.1f s of processor time, %.0f MB at most\n", all.seconds, all.megabytes);
+// Prints the figures, with the time and memory used until the enumeration was done and in all.
+int PrintFigures(const std::vector<api::Figure>& figures, const ProcessUse& enumeration,
+                 bool json) {
+  PrintResult(json, figures, enumeration, ProcessUse::SoFar());
+  return kExitOk;
 }
 
 absl::StatusOr<int> Generate(const GenerateFlags& flags) {
   InterruptScope interrupt;
-  GenerateProgress progress(flags.json);
+  ProgressLine line(flags.json);
+  api::GenerateProgress progress([&](const std::string& text) { line.Show(text); });
   api::GenerateOptions options = flags.options;
   options.interrupted = &interrupt.flag();
   options.progress = [&](const std::string& stage, int64_t done, int64_t all) {
     progress.Stage(stage, done, all);
   };
   options.decided = [&](bool proved, bool known) { progress.Decided(proved, known); };
-  options.note = [&](const std::string& text) {
-    if (!flags.json) std::fprintf(stderr, "lemma: note: %s\n", text.c_str());
-  };
+  options.note = [&](const std::string& text) { PrintNote(flags.json, text); };
   if (flags.count || !flags.shard_text.empty()) {
     auto stats = flags.count ? api::CountGraphs(options, flags.shard)
                              : api::EnumerateShard(options, flags.shard);
-    progress.Clear();
+    line.Clear();
     if (!stats.ok()) return WithFlags(stats.status());
-    PrintFigures(api::FiguresOf(*stats), ProcessUse::SoFar(), flags.json);
-    return kExitOk;
+    return PrintFigures(api::FiguresOf(*stats), ProcessUse::SoFar(), flags.json);
   }
   auto result = api::Generate(options);
-  progress.Clear();
+  line.Clear();
   if (!result.ok()) return WithFlags(result.status());
-  PrintFigures(api::FiguresOf(*result), result->enumeration, flags.json);
-  return kExitOk;
-}
-
-absl::StatusOr<generator::Shard> ParseShard(const std::string& text) {
-  const std::pair<std::string, std::string> parts = absl::StrSplit(text, absl::MaxSplits('/', 1));
-  generator::Shard shard;
-  if (!absl::SimpleAtoi(parts.first, &shard.index) ||
-      !absl::SimpleAtoi(parts.second, &shard.count) || shard.index < 0 ||
-      shard.index >= shard.count || shard.count > generator::kMostShards) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--shard: '", text, "' is not I/N with I in 0…N-1 and N in 1…", generator::kMostShards));
-  }
-  return shard;
+  return PrintFigures(api::FiguresOf(*result), result->enumeration, flags.json);
 }
 
 // Checks which flags go together.
@@ -110,8 +85,8 @@ absl::Status Check(const Flags& flags, GenerateFlags* generate) {
     if (!options.rejected.empty()) {
       return wrong("--rejected: a shard decides nothing; give it with --merge");
     }
-    auto shard = ParseShard(generate->shard_text);
-    if (!shard.ok()) return shard.status();
+    auto shard = generator::ParseShard(generate->shard_text);
+    if (!shard.ok()) return api::Prefixed("--shard", shard.status());
     generate->shard = *shard;
   }
   return WithFlags(options.Check());
@@ -147,7 +122,7 @@ absl::StatusOr<int> RunGenerate(Arguments arguments) {
   flags.Bytes("memory", &options.memory,
               "for the enumeration, by default 8G; with less it takes longer and finds the same");
   flags.Int("seed", &options.seed, "of the random values");
-  flags.Bool("json", &generate.json, "print one JSON object instead of text");
+  AddJson(&flags, &generate.json);
   flags.Note(
       "Rules that follow from those of RULES go to a file beside it: X.pruned.txt for X.txt.");
   flags.Note(

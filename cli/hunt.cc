@@ -1,12 +1,11 @@
 // lemma hunt: another engine, tested with models whose results are known.
 #include "api/hunt.h"
 
-#include <cstdio>
-
 #include "absl/strings/str_cat.h"
 #include "api/json/hunt.h"
 #include "base/interrupt.h"
 #include "base/progress_line.h"
+#include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
 
@@ -30,20 +29,19 @@ absl::StatusOr<int> RunHunt(Arguments arguments) {
   flags.String("rules", &options.rules, "FILE|default|none", "the rules to use");
   flags.String("models", &options.models, "DIR|none", "a folder with more models (.onnx)");
   flags.String("out", &options.output, "DIR", "write minimal models, inputs and records");
-  flags.Bool("json", &json, "print one JSON object instead of text");
+  AddJson(&flags, &json);
   return ParseAndRun(&flags, arguments, [&](const Positional& rest) -> absl::StatusOr<int> {
     if (!rest.empty()) return absl::InvalidArgumentError("hunt takes flags only; see --help");
     InterruptScope interrupt;
     ProgressLine line(json);
     options.interrupted = &interrupt.flag();
     options.progress = [&](int64_t cases, int64_t findings) {
-      line.Show(absl::StrCat(cases, " cases, ", findings, " findings"));
+      line.Show(absl::StrCat(FormatCount(cases, "case"), ", ", FormatCount(findings, "finding")));
     };
     auto result = api::Hunt(options);
     line.Clear();
     if (!result.ok()) return WithFlags(result.status());
-    if (json) PrintJson(ToJson(*result));
-    if (!json) std::fputs(TextOf(*result).c_str(), stdout);
+    PrintResult(json, *result);
     return result->findings.empty() && result->own_faults.empty() ? kExitOk : kExitNo;
   });
 }

@@ -14,9 +14,6 @@
 #include "base/progress_line.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
-#include "cli/proof_commands.h"
-#include "graph/text/text.h"
-#include "pet/regions/picture.h"
 
 namespace lemma::cli {
 namespace {
@@ -24,8 +21,8 @@ namespace {
 struct PetFlags {
   CommonFlags common;
   api::PetSearchOptions search;
+  api::PetTextOptions text;
   std::string example, svg, cost = "analytic";
-  bool graphs = false, all_sizes = false;
 };
 
 absl::StatusOr<Graph> ReadGraph(const PetFlags& flags, const std::vector<std::string>& positional) {
@@ -37,10 +34,7 @@ absl::StatusOr<Graph> ReadGraph(const PetFlags& flags, const std::vector<std::st
     return std::move(model->graph);
   }
   if (!positional.empty()) return absl::InvalidArgumentError("MODEL or --example, not both");
-  for (const api::PetExample& example : api::PetExamples()) {
-    if (flags.example == example.name) return ParseGraph(example.text);
-  }
-  return absl::InvalidArgumentError(absl::StrCat("--example: there is no ", flags.example));
+  return api::GraphOfExample(flags.example);
 }
 
 absl::StatusOr<std::vector<api::MutatedPart>> FindParts(const PetFlags& flags, const Graph& graph) {
@@ -59,72 +53,6 @@ absl::StatusOr<std::vector<api::MutatedPart>> FindParts(const PetFlags& flags, c
   return parts;
 }
 
-std::string BoxesOf(const pet::Region& region) {
-  std::string text;
-  for (const pet::Box& box : region.differs)
-    absl::StrAppend(&text, text.empty() ? "" : " ", ToString(box));
-  return text;
-}
-
-// Prints for each box of the mutant, on one line, what is proved at all sizes.
-void PrintForAllSizes(const api::MutatedPart& part, const pet::Candidate& candidate) {
-  auto region = api::ProveForAllSizes(part, candidate);
-  if (!region.ok()) {
-    std::printf("   for all sizes: not known: %s\n",
-                std::string(region.status().message()).c_str());
-    return;
-  }
-  for (size_t i = 0; i < region->rules.size(); ++i) {
-    const Verdict& verdict = region->verdicts[i];
-    std::printf("   for all sizes: agrees on %s: %s\n", region->agreeing_boxes[i].c_str(),
-                IsProved(verdict) ? Word(verdict) : ToString(verdict).c_str());
-  }
-  for (const std::string& box : region->differing_boxes) {
-    std::printf("   differs on %s at the sizes that were tried\n", box.c_str());
-  }
-  if (region->differing_boxes.empty()) return;
-  if (!region->not_counted.empty()) {
-    std::printf("   at others: not known: %s\n", region->not_counted.c_str());
-  }
-  for (size_t i = 0; i < region->counted_boxes.size(); ++i) {
-    const Verdict &original = region->count_verdicts[2 * i],
-                  &mutant = region->count_verdicts[2 * i + 1];
-    const Verdict& weaker = IsProved(original) ? mutant : original;
-    std::printf("   for all sizes: differs on %s products over ones: %s\n",
-                region->counted_boxes[i].c_str(),
-                IsProved(weaker) ? Word(weaker) : ToString(weaker).c_str());
-  }
-}
-
-void PrintPart(const PetFlags& flags, const api::MutatedPart& part) {
-  PrintOptions elide;
-  elide.elide = true;
-  std::printf("%s", PrintGraph(part.part.graph, elide).c_str());
-  std::printf("%d times, %.3f ms; %lld mutants, %lld looked at, %zu kept\n", part.part.occurrences,
-              static_cast<double>(part.candidates->original_cost) * 1e-6,
-              static_cast<long long>(part.candidates->mutants),
-              static_cast<long long>(part.candidates->looked_at), part.candidates->found.size());
-  int number = 0;
-  for (const pet::Candidate& c : part.candidates->found) {
-    std::printf("\n%d. %s\n", ++number, c.mutant.how().c_str());
-    const int64_t positions = NumElements(c.region.shape);
-    if (c.region.empty()) {
-      std::printf("   differs nowhere: %lld cells proved, %lld positions tested\n",
-                  static_cast<long long>(c.region.cells), static_cast<long long>(c.region.tested));
-    } else {
-      std::printf("   differs at %lld of %lld positions: %s\n",
-                  static_cast<long long>(c.region.positions), static_cast<long long>(positions),
-                  BoxesOf(c.region).c_str());
-      std::printf("%s", pet::TextPicture(c.region).c_str());
-    }
-    std::printf("   corrector: %s; %.3f ms, predicted gain %.1f %%\n", c.corrector.c_str(),
-                static_cast<double>(c.cost) * 1e-6, 100 * api::PredictedGain(part, c));
-    if (flags.all_sizes && c.mutant.recipe) PrintForAllSizes(part, c);
-    if (flags.graphs) std::printf("%s", PrintGraph(c.corrected, elide).c_str());
-  }
-  std::printf("\n");
-}
-
 absl::StatusOr<int> ListMutants(const PetFlags& flags, const Positional& positional) {
   if (absl::Status s = flags.common.Check(); !s.ok()) return s;
   auto graph = ReadGraph(flags, positional);
@@ -132,17 +60,14 @@ absl::StatusOr<int> ListMutants(const PetFlags& flags, const Positional& positio
   auto parts = FindParts(flags, *graph);
   if (!parts.ok()) return parts.status();
   if (!flags.svg.empty()) {
-    const pet::Candidate* first = api::FirstThatDiffers(*parts);
-    if (first == nullptr) {
-      return absl::NotFoundError("--svg: none of the mutants differs anywhere");
-    }
-    absl::Status written = api::WriteText(flags.svg, pet::SvgPicture(first->region));
-    if (!written.ok()) return written;
+    auto picture = api::PictureOf(*parts);
+    if (!picture.ok()) return api::Prefixed("--svg", picture.status());
+    if (absl::Status s = api::WriteText(flags.svg, *picture); !s.ok()) return s;
   }
   if (flags.common.json) {
     PrintJson(ToJson(*parts));
   } else {
-    for (const api::MutatedPart& part : *parts) PrintPart(flags, part);
+    for (const api::MutatedPart& part : *parts) PrintText(TextOf(part, flags.text));
     if (parts->empty()) std::puts("no part is a sum of products");
   }
   return parts->empty() ? kExitNo : kExitOk;
@@ -162,8 +87,8 @@ absl::StatusOr<int> RunPet(Arguments arguments) {
   flags.Int("keep", &pet.search.keep, "corrected mutants of a part, the cheapest");
   flags.Int("look-at", &pet.search.look_at, "mutants of a part that are corrected and priced");
   flags.Int("max-ops", &pet.search.max_ops, "operators in a part");
-  flags.Bool("graphs", &pet.graphs, "print corrected mutants");
-  flags.Bool("all-sizes", &pet.all_sizes,
+  flags.Bool("graphs", &pet.text.graphs, "print corrected mutants");
+  flags.Bool("all-sizes", &pet.text.all_sizes,
              "prove for all sizes where a mutant agrees, which takes seconds for each");
   flags.Choice("cost", &pet.cost, {"analytic", "measured"},
                "an estimate, or kernels measured on this machine");

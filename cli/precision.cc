@@ -2,15 +2,12 @@
 #include "api/precision.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "api/json/precision.h"
-#include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
 
@@ -22,26 +19,6 @@ std::vector<std::string> Names() {
   std::vector<std::string> names;
   for (codegen::ProductPrecision p : codegen::kRoundingPrecisions) names.push_back(Name(p));
   return names;
-}
-
-void Print(const api::PrecisionResult& result) {
-  TextTable table({"precision", "products", "longest sum", "bound of a product", "largest error",
-                   "relative error", "allowed"});
-  for (const api::PrecisionRow& row : result.rows) {
-    table.Row({Name(row.precision), absl::StrCat(row.products), absl::StrCat(row.terms),
-               row.products == 0 ? "-" : FormatError(row.bound), FormatError(row.largest),
-               FormatError(row.relative), FormatError(row.allowed)});
-  }
-  std::fputs(table.ToString().c_str(), stdout);
-  if (result.not_finite > 0) {
-    std::printf("left out: %lld elements of outputs that are infinite or NaN in f64\n",
-                static_cast<long long>(result.not_finite));
-  }
-  for (const api::PrecisionRow& row : result.rows) {
-    if (row.left == 0) continue;
-    std::printf("%s: the measurement computes %s in f32, whose factors are no operands\n",
-                Name(row.precision), FormatCount(row.left, "product").c_str());
-  }
 }
 
 }  // namespace
@@ -62,9 +39,7 @@ absl::StatusOr<int> RunPrecision(Arguments arguments) {
             "the compute capability whose kernels are planned, 80 or 90 (sm_90a)");
   flags.List("inputs", &common.inputs, "FILE,...",
              "values of the inputs, or a folder with input_0.pb, …; random unless given");
-  flags.Int("seed", &common.seed, "of random inputs");
-  flags.Int("int-range", &common.int_range, "random integer inputs are below this");
-  flags.Int("threads", &common.threads, "threads inside a kernel");
+  common.AddRandom(&flags);
   common.AddModel(&flags);
   return ParseAndRun(&flags, arguments, "MODEL", [&](const auto& path) -> absl::StatusOr<int> {
     api::PrecisionOptions options;
@@ -75,7 +50,7 @@ absl::StatusOr<int> RunPrecision(Arguments arguments) {
         return absl::InvalidArgumentError(
             absl::StrCat("--precision: ", name, " is none of ", absl::StrJoin(names, ", ")));
       }
-      options.precisions.push_back(PrecisionOf(name));
+      options.precisions.push_back(*codegen::ParseProductPrecision(name));
     }
     options.architecture = static_cast<int>(architecture);
     auto model = common.Load(path);
@@ -84,11 +59,8 @@ absl::StatusOr<int> RunPrecision(Arguments arguments) {
     options.threads = static_cast<int>(common.threads);
     auto result = api::MeasurePrecisions(*model, options);
     if (!result.ok()) return WithFlags(result.status());
-    common.json ? PrintJson(ToJson(*result)) : Print(*result);
-    const bool within =
-        std::all_of(result->rows.begin(), result->rows.end(),
-                    [](const api::PrecisionRow& row) { return row.largest <= row.allowed; });
-    return within ? kExitOk : kExitNo;
+    PrintResult(common.json, *result);
+    return result->within() ? kExitOk : kExitNo;
   });
 }
 

@@ -35,13 +35,4 @@ std::function<void(const std::string&, int64_t, int64_t)> ShowStages(ProgressLin
   };
 }
 
-std::string Shortened(const std::string& text, size_t width) {
-  size_t characters = 0, cut = text.size();
-  for (size_t i = 0; i < text.size(); ++i) {
-    if ((text[i] & 0xc0) == 0x80) continue;  // inside a character
-    if (++characters == width) cut = i;
-  }
-  return characters <= width ? text : text.substr(0, cut) + "…";
-}
-
 }  // namespace lemma::cli

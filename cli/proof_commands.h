@@ -6,7 +6,6 @@
 #include <functional>
 #include <string>
 
-#include "api/proofs/outcome_text.h"
 #include "api/prove.h"
 #include "base/flags.h"
 #include "base/progress_line.h"
@@ -25,10 +24,6 @@ std::function<void(int done, int all)> ShowRules(ProgressLine* line);
 // `line` must outlive the function.
 std::function<void(const std::string& stage, int64_t done, int64_t all)> ShowStages(
     ProgressLine* line);
-
-// `text` (UTF-8) if it has at most `width` characters, else its first width - 1 characters and "…".
-// `width` must be at least 1.
-std::string Shortened(const std::string& text, size_t width);
 
 }  // namespace lemma::cli
 

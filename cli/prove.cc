@@ -1,14 +1,11 @@
 // lemma prove: are two graphs equal?
 #include "api/prove.h"
 
-#include <cstdio>
 #include <string>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "api/json/proofs.h"
 #include "base/interrupt.h"
-#include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/proof_commands.h"
@@ -21,27 +18,6 @@ struct ProveFlags {
   api::ProofOptions proof;
 };
 
-void Print(const std::string& a, const std::string& b, const api::ProveResult& result) {
-  const api::ProofOutcome& outcome = result.outcome;
-  auto* proved = std::get_if<Proved>(&outcome.verdict);
-  if (proved == nullptr) {
-    std::printf("%s%s\n", IsRefuted(outcome.verdict) ? "" : "unknown: ",
-                Explanation(outcome.verdict).c_str());
-    return;
-  }
-  std::printf("proved: %s = %s\n", a.c_str(), b.c_str());
-  std::printf("contract  %s\n", Name(proved->contract));
-  std::printf("sizes     %s\n", proved->coverage.c_str());
-  std::printf("proof id  %s\n", proved->id.c_str());
-  std::printf("time      %s, %d queries\n", FormatMs(outcome.seconds * 1e3).c_str(),
-              static_cast<int>(proved->queries));
-  if (outcome.recheck) {
-    std::printf("recheck   %s: %s\n", result.solver.c_str(), RecheckCell(outcome).c_str());
-  }
-  if (outcome.checked) std::printf("checker   %s\n", CheckCell(outcome).c_str());
-  for (const std::string& problem : Problems(outcome)) std::puts(problem.c_str());
-}
-
 absl::StatusOr<int> Prove(const ProveFlags& flags, const std::string& a, const std::string& b) {
   InterruptScope interrupt;
   api::ProveOptions options;
@@ -50,12 +26,11 @@ absl::StatusOr<int> Prove(const ProveFlags& flags, const std::string& a, const s
   options.dims = flags.common.dims;
   if (flags.common.reseed >= 0) options.weights_seed = static_cast<uint64_t>(flags.common.reseed);
   options.note = [&](const std::string& path, const std::string& note) {
-    if (flags.common.json) return;
-    std::fprintf(stderr, "lemma: note: %s: %s\n", path.c_str(), note.c_str());
+    PrintNote(flags.common.json, absl::StrCat(path, ": ", note));
   };
   auto result = api::Prove(a, b, options);
   if (!result.ok()) return WithFlags(result.status());
-  flags.common.json ? PrintJson(ToJson(a, b, *result)) : Print(a, b, *result);
+  PrintResult(flags.common.json, a, b, *result);
   if (std::holds_alternative<Unknown>(result->outcome.verdict)) return kExitUnknown;
   return result->outcome.ok() ? kExitOk : kExitNo;
 }

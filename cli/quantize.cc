@@ -1,8 +1,6 @@
 // lemma quantize: computes a model's operators on integers or rounded floats, with measured errors.
 #include "api/quantize.h"
 
-#include <cstdio>
-
 #include "api/json/quantize.h"
 #include "base/interrupt.h"
 #include "base/progress_line.h"
@@ -55,11 +53,9 @@ absl::StatusOr<int> RunQuantize(Arguments arguments) {
                "off: without the error of each operator alone, which takes most of the time");
   flags.Int("runs", &options.runs, "timed executions; 0: none");
   flags.Bool("verbose", &verbose, "list the range of every value too");
-  flags.Int("seed", &common.seed, "of random inputs");
-  flags.Int("int-range", &common.int_range, "random integer inputs are below this");
-  flags.Int("threads", &common.threads, "threads inside a kernel");
+  common.AddRandom(&flags);
   flags.Sizes("dim", &options.dims, "size of a symbolic dimension");
-  flags.Bool("json", &common.json, "print one JSON object instead of text");
+  AddJson(&flags, &common.json);
   return ParseAndRun(&flags, arguments, "MODEL", [&](const auto& path) -> absl::StatusOr<int> {
     if (output.empty()) return absl::InvalidArgumentError("-o OUT is needed: where to write");
     InterruptScope interrupt;
@@ -79,11 +75,8 @@ absl::StatusOr<int> RunQuantize(Arguments arguments) {
       return WithFlags(result.status(), {{"symmetric_weights", "--asymmetric-weights"},
                                          {"per_channel", "--per-tensor"}});
     }
-    for (const std::string& note : result->notes) {
-      if (!common.json) std::fprintf(stderr, "lemma: note: %s\n", note.c_str());
-    }
-    if (common.json) PrintJson(ToJson(path, output, *result));
-    if (!common.json) std::fputs(TextOf(*result, verbose).c_str(), stdout);
+    for (const std::string& note : result->notes) PrintNote(common.json, note);
+    common.json ? PrintJson(ToJson(path, output, *result)) : PrintText(TextOf(*result, verbose));
     return result->written ? kExitOk : kExitNo;
   });
 }

@@ -1,8 +1,7 @@
 // lemma referee: is an optimized model still the model that it was made from?
 #include "api/referee.h"
 
-#include <cstdio>
-
+#include "absl/strings/str_cat.h"
 #include "api/json/referee.h"
 #include "api/models/model_file.h"
 #include "api/report.h"
@@ -86,7 +85,7 @@ absl::StatusOr<int> RunReferee(Arguments arguments) {
     options.progress = ShowStages(&progress);
     options.note = [&](const std::string& path, const std::string& note) {
       progress.Clear();
-      if (!common.json) std::fprintf(stderr, "lemma: note: %s: %s\n", path.c_str(), note.c_str());
+      PrintNote(common.json, absl::StrCat(path, ": ", note));
     };
     auto result = api::Referee(models[0], models[1], options);
     progress.Clear();
@@ -95,12 +94,12 @@ absl::StatusOr<int> RunReferee(Arguments arguments) {
       absl::Status written = WriteReport(models[0], models[1], deadline, report, &*result);
       if (!written.ok()) return written;
     }
-    if (common.json) PrintJson(ToJson(models[0], models[1], *result));
-    if (!common.json) std::fputs(TextOf(*result, verbose).c_str(), stdout);
+    common.json ? PrintJson(ToJson(models[0], models[1], *result))
+                : PrintText(TextOf(*result, verbose));
     const bool is_proved = result->verdict.answer == referee::Answer::kProved;
     if (!options.certificate.empty() && !is_proved) {
-      std::fprintf(stderr, "lemma: note: %s is not written: the models are not proved equal\n",
-                   options.certificate.c_str());
+      PrintNote(/*json=*/false, absl::StrCat(options.certificate,
+                                             " is not written: the models are not proved equal"));
     }
     if (result->verdict.answer == referee::Answer::kUnknown) return kExitUnknown;
     return result->accepted ? kExitOk : kExitNo;

@@ -2,23 +2,17 @@
 #include "api/run.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <iostream>
 #include <string>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "api/execution/profile.h"
-#include "api/execution/timing.h"
+#include "api/execution/run_server.h"
 #include "api/json/run.h"
 #include "api/models/tensor_files.h"
 #include "api/session.h"
 #include "base/file.h"
-#include "base/json.h"
-#include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/run_steps.h"
@@ -37,56 +31,6 @@ struct RunFlags {
   std::vector<std::string> expect;
   StepFlags steps;
 };
-
-// Obeys "run N", "save DIR" and "quit" on standard input, one line of JSON each.
-absl::Status Serve(api::PreparedModel* model) {
-  std::puts("{\"ready\":true}");
-  std::fflush(stdout);
-  std::string line;
-  while (std::getline(std::cin, line)) {
-    const std::vector<std::string> words = absl::StrSplit(line, ' ', absl::SkipEmpty());
-    int64_t count = 0;
-    if (words.empty()) continue;
-    if (words[0] == "quit") break;
-    if (words[0] == "run" && words.size() == 2 && absl::SimpleAtoi(words[1], &count)) {
-      auto ms = model->Times(count);
-      if (!ms.ok()) return ms.status();
-      Json reply = Json::Object();
-      reply.Set("ms", Json::Array(*ms));
-      std::puts(reply.ToString().c_str());
-    } else if (words[0] == "save" && words.size() == 2) {
-      auto outputs = model->Outputs();
-      if (!outputs.ok()) return outputs.status();
-      if (absl::Status s = api::SaveOutputs(model->graph(), *outputs, words[1]); !s.ok()) return s;
-      std::puts(absl::StrCat("{\"saved\":", outputs->size(), "}").c_str());
-    } else {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--serve: '", line, "' is none of: run N, save DIR, quit"));
-    }
-    std::fflush(stdout);
-  }
-  return absl::OkStatus();
-}
-
-void Print(const RunFlags& flags, const api::Model& model, const api::RunResult& result) {
-  if (flags.profile) std::fputs(api::ProfileTable(result.profile, result.roofline).c_str(), stdout);
-  std::printf("%s: %d operators on %s, %d thread%s\n", model.graph.name().c_str(),
-              model.graph.num_ops(), flags.common.backend.c_str(),
-              static_cast<int>(flags.common.threads), flags.common.threads == 1 ? "" : "s");
-  std::printf("time         %s (median of %d)\n", FormatMs(api::Median(result.ms)).c_str(),
-              static_cast<int>(result.ms.size()));
-  std::printf("peak memory  %s of values, %s of weights\n",
-              FormatBytes(static_cast<double>(result.memory.planned_bytes)).c_str(),
-              FormatBytes(static_cast<double>(result.memory.weight_bytes)).c_str());
-  if (result.difference) {
-    const api::OutputDifference& d = *result.difference;
-    std::printf("outputs      %s: %s\n",
-                !d.ok          ? "DIFFER"
-                : d.compared() ? "as expected"
-                               : "as far as can be told",
-                d.ToString().c_str());
-  }
-}
 
 // Runs one model at all of --sizes.
 absl::StatusOr<int> ExecuteAtSizes(RunFlags& flags, const std::string& path) {
@@ -107,18 +51,7 @@ absl::StatusOr<int> ExecuteAtSizes(RunFlags& flags, const std::string& path) {
   auto timings =
       api::TimeAtSizes(session->get(), flags.sizes, flags.common.InputValues(), flags.runs);
   if (!timings.ok()) return timings.status();
-  if (flags.common.json) {
-    PrintJson(ToJson(**session, *timings));
-    return kExitOk;
-  }
-  TextTable table({"sizes", "first run", "median", "seen before", "peak memory"});
-  for (const api::SizesTiming& timing : *timings) {
-    table.Row({absl::StrJoin(timing.sizes, ",", absl::PairFormatter("=")),
-               FormatMs(timing.first_ms), FormatMs(api::Median(timing.ms)),
-               FormatMs(timing.again_ms),
-               FormatBytes(static_cast<double>(timing.memory.planned_bytes))});
-  }
-  std::fputs(table.ToString().c_str(), stdout);
+  flags.common.json ? PrintJson(ToJson(**session, *timings)) : PrintText(TextOf(*timings));
   return kExitOk;
 }
 
@@ -129,7 +62,8 @@ absl::StatusOr<int> Execute(const RunFlags& flags, const std::string& path) {
     auto prepared =
         api::PreparedModel::Make(*model, flags.common.Execution(), flags.common.InputValues());
     if (!prepared.ok()) return prepared.status();
-    if (absl::Status s = Serve(&*prepared); !s.ok()) return s;
+    absl::Status served = api::ServeRuns(&*prepared, std::cin, std::cout);
+    if (!served.ok()) return served;
     return kExitOk;
   }
   api::RunOptions options;
@@ -152,7 +86,7 @@ absl::StatusOr<int> Execute(const RunFlags& flags, const std::string& path) {
         WriteFileAtomically(flags.trace, {api::ChromeTrace(process, result->trace)});
     if (!written.ok()) return written;
   }
-  flags.common.json ? PrintJson(ToJson(*model, options, *result)) : Print(flags, *model, *result);
+  PrintResult(flags.common.json, *model, options, *result);
   return result->difference && !result->difference->ok ? kExitNo : kExitOk;
 }
 

@@ -5,40 +5,14 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
-#include "api/execution/timing.h"
 #include "api/json/train.h"
 #include "base/interrupt.h"
-#include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
 
 namespace lemma::cli {
 namespace {
-
-void PrintStep(const api::TrainingLog& log, const api::TrainingRun::Progress& progress) {
-  std::string line = absl::StrCat("step ", progress.step);
-  for (size_t i = 0; i < log.names().size(); ++i) {
-    absl::StrAppendFormat(&line, "  %s %.9g", log.names()[i], progress.scalars[i]);
-  }
-  std::printf("%s  %s\n", line.c_str(), FormatMs(progress.ms).c_str());
-  std::fflush(stdout);
-}
-
-void Summarize(const CommonFlags& common, const Graph& graph, const api::TrainingRun& run,
-               const api::TrainingLog& log) {
-  const MemoryUse memory = run.memory();
-  std::printf("%s: %d operators on %s, %lld steps done\n", graph.name().c_str(), graph.num_ops(),
-              common.backend.c_str(), static_cast<long long>(run.steps_done()));
-  if (!log.ms().empty()) {
-    std::printf("time         %s (median of %d steps)\n", FormatMs(api::Median(log.ms())).c_str(),
-                static_cast<int>(log.ms().size()));
-  }
-  std::printf("peak memory  %s of values, %s of state\n",
-              FormatBytes(static_cast<double>(memory.planned_bytes)).c_str(),
-              FormatBytes(static_cast<double>(run.state_bytes())).c_str());
-}
 
 absl::Status ReadSettings(const std::vector<std::string>& set,
                           std::map<std::string, double>* settings) {
@@ -99,15 +73,13 @@ absl::StatusOr<int> RunSteps(const StepFlags& flags, const CommonFlags& common,
   InterruptScope interrupt;
   auto on_step = [&](const api::TrainingRun::Progress& progress) {
     log.Add(progress);
-    if (!common.json) PrintStep(log, progress);
+    if (common.json) return;
+    PrintText(TextOf(log, progress));
+    std::fflush(stdout);
   };
   absl::Status done = run->Continue(on_step, &interrupt.flag());
   if (!done.ok()) return done;
-  if (common.json) {
-    PrintJson(ToJson(*model, options.execution, *run, log));
-  } else {
-    Summarize(common, model->graph, *run, log);
-  }
+  PrintResult(common.json, *model, options.execution, *run, log);
   if (run->steps_done() >= options.steps) return kExitOk;
   return absl::CancelledError(absl::StrCat(
       "interrupted after step ", run->steps_done(),

@@ -1,13 +1,10 @@
 // lemma train: makes a training step from a model.
 #include "api/train.h"
 
-#include <cstdio>
 #include <string>
-#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "api/json/train.h"
-#include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
 
@@ -66,25 +63,6 @@ struct TrainFlags {
   }
 };
 
-std::string Report(const TrainFlags& flags, const api::Model& model, const TrainingStep& step,
-                   const std::string& state_path) {
-  std::string text =
-      absl::StrCat(flags.output, ": ", step.graph.num_ops(), " operators, of ",
-                   model.graph.num_ops(), " in the model\n", state_path, ": ", step.state.size(),
-                   " variables, ", FormatBytes(static_cast<double>(api::StateBytes(step))), "\n");
-  const std::string& precision = flags.options.precision;
-  if (step.products > 0) {
-    absl::StrAppend(&text, "products of the model in ", precision, ": ", step.products, "\n");
-  } else if (precision != "f32") {
-    absl::StrAppend(&text, "note: the model has no product that could be in ", precision,
-                    ", so none of its operators is\n");
-  }
-  for (const auto& one : step.untrained) {
-    absl::StrAppend(&text, "not trained: ", one.name, " (", one.reason, ")\n");
-  }
-  return text;
-}
-
 absl::Status Train(const TrainFlags& flags, const std::string& path) {
   auto format = api::FormatOfPath(flags.output);
   if (!format.ok()) return format.status();
@@ -97,9 +75,9 @@ absl::Status Train(const TrainFlags& flags, const std::string& path) {
   // Nothing may fail once the files are there.
   const std::string report = flags.common.json
                                  ? ToJson(*model, made->step, flags.output).ToString() + "\n"
-                                 : Report(flags, *model, made->step, state_path);
+                                 : TextOf(*model, flags.options, made->step, flags.output);
   if (absl::Status s = api::SaveTrainingStep(*made, flags.output); !s.ok()) return s;
-  std::fputs(report.c_str(), stdout);
+  PrintText(report);
   return absl::OkStatus();
 }
 

@@ -69,6 +69,11 @@ CheckedProgram Check(const cuda::CudaStep& step, uint64_t seed,
 
 }  // namespace
 
+bool KernelCheck::all_agree() const {
+  return std::all_of(programs.begin(), programs.end(),
+                     [](const CheckedProgram& program) { return program.agrees; });
+}
+
 absl::StatusOr<KernelCheck> CheckKernels(const Graph& graph, const PlanCheckOptions& options) {
   if (options.threads < 1) return OptionError("option threads: must be at least 1");
   if (options.architecture != 80 && options.architecture != 90) {

@@ -41,7 +41,7 @@ std::string TextOf(const Calibration& report) {
   absl::StrAppendFormat(&text, "the whole run takes %.3f ms, %.2f of it predicted\n", report.run_ms,
                         report.predicted_ms / std::max(report.run_ms, 1e-9));
   if (report.learned > 0) {
-    absl::StrAppendFormat(&text, "learned the times of %d kernels\n", report.learned);
+    absl::StrAppend(&text, "learned the times of ", FormatCount(report.learned, "kernel"), "\n");
   }
   return text;
 }

@@ -2,8 +2,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "api/costs.h"
 #include "base/file.h"
+#include "base/text_table.h"
 #include "optimizer/cost/cost_text.h"
 #include "optimizer/cost/roofline.h"
 
@@ -55,6 +57,27 @@ absl::StatusOr<ImportedCosts> ImportCosts(const std::string& database, const std
   auto changed = (*db)->PutAll(*entries, replace);
   if (!changed.ok()) return changed.status();
   return ImportedCosts{*changed, static_cast<int64_t>(entries->size()) - *changed};
+}
+
+std::string TextOf(const std::vector<DeviceCosts>& devices) {
+  TextTable table({"<device", "kernels", "GFLOP/s", "GB/s", "overhead"});
+  for (const DeviceCosts& device : devices) {
+    table.Row({device.device, absl::StrCat(device.kernels),
+               absl::StrFormat("%.1f", device.flops_per_second * 1e-9),
+               absl::StrFormat("%.1f", device.bytes_per_second * 1e-9),
+               absl::StrFormat("%.1f us", device.overhead_ns * 1e-3)});
+  }
+  return table.ToString();
+}
+
+std::string TextOf(const ImportedCosts& done, const std::string& database) {
+  std::string text = absl::StrCat(FormatCount(done.imported, "cost"), " imported into ", database);
+  if (done.kept > 0) {
+    absl::StrAppend(
+        &text, "; ", done.kept,
+        done.kept == 1 ? " was known and stays as it is" : " were known and stay as they are");
+  }
+  return text + "\n";
 }
 
 }  // namespace lemma::api

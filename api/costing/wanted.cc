@@ -11,6 +11,7 @@
 #include "api/costs.h"
 #include "base/file.h"
 #include "base/status_macros.h"
+#include "base/text_table.h"
 #include "graph/barrier.h"
 #include "graph/text/text.h"
 #include "runtime/plan/compose_nodes.h"
@@ -133,6 +134,27 @@ absl::StatusOr<MeasuredKernels> MeasureWanted(const std::string& file,
   }
   result.left = static_cast<int>(kernels.size()) - result.measured - result.known - result.failed;
   return result;
+}
+
+std::vector<std::unique_ptr<KernelMeasurer>> WantedMeasurers() {
+  BackendOptions by_model;
+  by_model.tiles = kModelTiles;
+  std::vector<std::unique_ptr<KernelMeasurer>> measurers;
+  for (const char* backend : {"cuda", "cuda-generated"}) {
+    measurers.push_back(MakeMeasurer(backend, 1, by_model));
+  }
+  return measurers;
+}
+
+std::string TextOf(const MeasuredKernels& done) {
+  std::string text =
+      absl::StrCat(FormatCount(done.measured, "kernel"), " measured on ", done.device);
+  if (done.known > 0)
+    absl::StrAppend(&text, "; ", done.known, done.known == 1 ? " was" : " were", " known");
+  if (done.failed > 0) absl::StrAppend(&text, "; ", done.failed, " cannot run there");
+  if (done.left > 0)
+    absl::StrAppend(&text, "; ", done.left, done.left == 1 ? " is" : " are", " left");
+  return text + "\n";
 }
 
 }  // namespace lemma::api

@@ -7,11 +7,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "api/execution/backends.h"
 #include "api/inspect.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/status_macros.h"
+#include "base/text_table.h"
 #include "graph/builder.h"
 #include "graph/define/operator_file.h"
 #include "graph/examples/op_examples.h"
@@ -222,6 +224,28 @@ absl::StatusOr<OperatorCheck> CheckOperator(const std::string& name) {
   judge("the CPU differs from the definition", check.execution_error, kExecutionLimit);
   judge("the gradient differs from finite differences", check.gradient_error, kGradientLimit);
   return check;
+}
+
+std::string TextOf(const OperatorCheck& check) {
+  std::string text = check.page;
+  if (check.applications > 0) {
+    absl::StrAppendFormat(&text, "\nTried on %s: the CPU differs from the definition by %.1e",
+                          FormatCount(check.applications, "application"), check.execution_error);
+    if (check.gradients > 0) {
+      absl::StrAppendFormat(&text, ", the gradient from finite differences by %.1e",
+                            check.gradient_error);
+    }
+    text += ".\n";
+    if (check.differentiable && check.gradients == 0) {
+      text += "Its gradient was not tried: that needs f64, and finite results.\n";
+    }
+  } else {
+    text += "\nNo small sizes were found that it takes; nothing was tried.\n";
+  }
+  for (const std::string& problem : check.problems) {
+    absl::StrAppend(&text, "\nWrong: ", problem, "\n");
+  }
+  return text + "\n";
 }
 
 }  // namespace lemma::api

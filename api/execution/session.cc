@@ -4,9 +4,12 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "api/execution/timing.h"
 #include "api/models/option_error.h"
 #include "api/models/sizes.h"
 #include "base/stopwatch.h"
+#include "base/text_table.h"
 #include "graph/sizes/specialize.h"
 
 namespace lemma::api {
@@ -102,6 +105,16 @@ absl::StatusOr<std::vector<SizesTiming>> TimeAtSizes(Session* session,
     if (absl::Status s = run(i, &timings[i].again_ms); !s.ok()) return s;
   }
   return timings;
+}
+
+std::string TextOf(const std::vector<SizesTiming>& timings) {
+  TextTable table({"sizes", "first run", "median", "seen before", "peak memory"});
+  for (const SizesTiming& timing : timings) {
+    table.Row({absl::StrJoin(timing.sizes, ",", absl::PairFormatter("=")),
+               FormatMs(timing.first_ms), FormatMs(Median(timing.ms)), FormatMs(timing.again_ms),
+               FormatBytes(static_cast<double>(timing.memory.planned_bytes))});
+  }
+  return table.ToString();
 }
 
 }  // namespace lemma::api

@@ -16,6 +16,7 @@
 #include "absl/strings/strip.h"
 #include "api/draw.h"
 #include "api/execution/backends.h"
+#include "api/version.h"
 #include "base/status_macros.h"
 #include "base/text_table.h"
 #include "graph/text/text.h"
@@ -147,6 +148,20 @@ std::vector<ExaminedPart> Examine(const std::string& costs) {
   findings.push_back(Drawing());
   findings.push_back(Costs(costs));
   return findings;
+}
+
+bool IsBroken(const std::vector<ExaminedPart>& parts) {
+  return std::any_of(parts.begin(), parts.end(),
+                     [](const ExaminedPart& part) { return part.state == State::kBroken; });
+}
+
+std::string TextOf(const std::vector<ExaminedPart>& parts) {
+  TextTable table({absl::StrCat("lemma ", kVersion), "<", "<"});
+  for (const ExaminedPart& part : parts) {
+    table.Row({part.what, Name(part.state),
+               absl::StrCat(part.detail, part.use.empty() ? "" : "; ", part.use)});
+  }
+  return table.ToString();
 }
 
 }  // namespace lemma::api

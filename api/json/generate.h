@@ -1,24 +1,14 @@
-// Lists the figures of a run of the generator, for people and as JSON.
+// Writes the figures of a run of the generator as JSON.
 #ifndef LEMMA_API_JSON_GENERATE_H_
 #define LEMMA_API_JSON_GENERATE_H_
 
-#include <cstdint>
 #include <vector>
 
-#include "api/generate.h"
+#include "api/generation/figures.h"
 #include "base/json.h"
 #include "base/process_use.h"
 
 namespace lemma::api {
-
-struct Figure {
-  const char* name;  // the member's name in JSON, such as "pruned_terms"
-  int64_t value;
-};
-
-// The figures, in the order in which they are shown.
-std::vector<Figure> FiguresOf(const generator::EnumeratorStats& stats);
-std::vector<Figure> FiguresOf(const GenerateResult& result);
 
 // An object with the figures by their names; enumeration_cpu_s, the processor seconds in
 // `enumeration` (the process's use until the enumeration was done); and cpu_s and peak_mb, the

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "api/version.h"
 #include "graph/onnx/import.h"
 
 namespace lemma::api {
@@ -64,6 +65,31 @@ Json ToJson(const Model& model, const MemoryOverRun& memory) {
   Json json = Json::Object();
   json.Set("graph", model.graph.name()).Set("peak_bytes", memory.arena_bytes);
   json.Set("peak_kernel", memory.peak).Set("live_bytes", Json::Array(live));
+  return json;
+}
+
+Json ToJson(const std::vector<ExaminedPart>& parts) {
+  Json findings = Json::Array();
+  for (const ExaminedPart& part : parts) {
+    Json finding = Json::Object();
+    finding.Set("what", part.what).Set("state", Name(part.state));
+    finding.Set("detail", part.detail).Set("use", part.use);
+    findings.Add(std::move(finding));
+  }
+  Json json = Json::Object();
+  json.Set("version", kVersion).Set("findings", std::move(findings));
+  return json;
+}
+
+Json ToJson(const std::string& name, const OperatorCheck& check) {
+  Json json = Json::Object();
+  json.Set("name", name);
+  json.Set("differentiable", check.differentiable);
+  json.Set("applications", check.applications);
+  json.Set("gradients", check.gradients);
+  json.Set("execution_error", check.execution_error);
+  json.Set("gradient_error", check.gradient_error);
+  json.Set("problems", Json::Texts(check.problems));
   return json;
 }
 

@@ -1,7 +1,9 @@
-// Writes models, plans and memory as JSON.
+// Writes models, plans and memory, the parts of a machine, and checks of operators as JSON.
 #ifndef LEMMA_API_JSON_INSPECT_H_
 #define LEMMA_API_JSON_INSPECT_H_
 
+#include "api/define.h"
+#include "api/doctor.h"
 #include "api/inspect.h"
 #include "base/json.h"
 
@@ -20,6 +22,13 @@ Json ToJson(const Model& model, const ExecutionOptions& execution, const PlanSum
 // order in which the kernels run), and peak_kernel (the index of the largest number in live_bytes;
 // if there are several, the first).
 Json ToJson(const Model& model, const MemoryOverRun& memory);
+
+// An object with version (of Lemma) and findings: a list of objects with the fields of
+// ExaminedPart.
+Json ToJson(const std::vector<ExaminedPart>& parts);
+
+// An object with name (the operator's) and the fields of OperatorCheck except the page.
+Json ToJson(const std::string& name, const OperatorCheck& check);
 
 }  // namespace lemma::api
 

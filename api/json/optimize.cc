@@ -134,6 +134,7 @@ Json ToJson(const Graph& input, const OptimizeOptions& options, const OptimizeRe
   Json json = Json::Object();
   json.Set("graph", input.name()).Set("output", context.output);
   json.Set("certificate", context.certificate).Set("kept_input", accepted.kept_input());
+  if (accepted.kept_input()) json.Set("why_kept", WhyKept(options, result));
   json.Set("recomputed_operators", accepted.recomputed);
   json.Set("offloaded_values", accepted.offloaded);
   json.Set("operators_before", input.num_ops());

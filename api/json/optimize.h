@@ -2,7 +2,6 @@
 #ifndef LEMMA_API_JSON_OPTIMIZE_H_
 #define LEMMA_API_JSON_OPTIMIZE_H_
 
-#include <cstdint>
 #include <string>
 
 #include "api/optimize.h"
@@ -11,20 +10,10 @@
 
 namespace lemma::api {
 
-// Facts that only the caller of Optimize knows.
-struct OptimizeContext {
-  std::string output, certificate;  // files; "": none
-  // Memory of the process when the search began, and its peak while the search ran.
-  int64_t search_start_bytes = 0, search_peak_bytes = 0;
-  // Why the rule OptimizeOptions::why_not was excluded from the search, in the caller's words; "":
-  // it was not excluded, though it may have been applied nowhere.
-  std::string excluded;
-};
-
-// One object about the result for the graph `input`: the files, operators, predicted and measured
-// times and bytes before and after, the comparison of outputs, rules (how often each was used),
-// figures of the search, why_not, and applied and alternatives (options.explain). Members that do
-// not apply are missing.
+// One object about the result for the graph `input`: the files, kept_input, why_kept (WhyKept),
+// operators, predicted and measured times and bytes before and after, the comparison of outputs,
+// rules (how often each was used), figures of the search, why_not, and applied and alternatives
+// (options.explain). Members that do not apply are missing.
 Json ToJson(const Graph& input, const OptimizeOptions& options, const OptimizeResult& result,
             const OptimizeContext& context);
 

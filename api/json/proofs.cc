@@ -13,7 +13,7 @@ void AddVerdict(const Verdict& verdict, Json* json) {
     Json values = Json::Object(), index = Json::Array();
     for (const auto& [name, value] : refuted->values) values.Set(name, value);
     json->Set("values", std::move(values)).Set("seed", static_cast<int64_t>(refuted->seed));
-    json->Set("output", refuted->output);
+    json->Set("output", refuted->output).Set("reason", refuted->ToString());
     if (refuted->shapes_differ()) {
       Json source = Json::Array(), target = Json::Array();
       for (int64_t size : refuted->source_shape) source.Add(size);

@@ -12,7 +12,8 @@
 namespace lemma::api {
 
 // Adds the verdict to `json`, an object: verdict ("proved", "refuted", "unknown"), and the fields
-// of Proved, Refuted or Unknown (verifier/verdict.h), except the log.
+// of Proved, Refuted or Unknown (verifier/verdict.h), except the log. `reason` says in words why
+// something is not proved.
 void AddVerdict(const Verdict& verdict, Json* json);
 // Adds outcome.verdict as AddVerdict does; also ok, seconds, recheck (the answer of the second
 // solver) and checker (the answer of the small checker). An answer is missing if that program did

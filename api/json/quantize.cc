@@ -74,4 +74,12 @@ Json ToJson(const std::string& model, const std::string& output, const QuantizeR
   return json;
 }
 
+Json ToJson(const std::string& model, const std::string& output, const QuantizedIfFaster& outcome) {
+  Json json = Json::Object();
+  json.Set("output", output);
+  json.Set("kept", outcome.kept.empty() ? Json() : Json(outcome.kept));
+  json.Set("result", outcome.quantized ? ToJson(model, output, *outcome.quantized) : Json());
+  return json;
+}
+
 }  // namespace lemma::api

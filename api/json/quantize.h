@@ -14,6 +14,9 @@ namespace lemma::api {
 // for_inputs is called bound_for_inputs; the name of an OutputError is called output. A number that
 // is not known is null.
 Json ToJson(const std::string& model, const std::string& output, const QuantizeResult& result);
+// An object with `output`, `kept` (why the model in f32 was kept, or null) and `result`: the object
+// above, or null.
+Json ToJson(const std::string& model, const std::string& output, const QuantizedIfFaster& outcome);
 
 }  // namespace lemma::api
 

@@ -4,12 +4,6 @@
 
 namespace lemma::api {
 
-int64_t StateBytes(const TrainingStep& step) {
-  int64_t bytes = 0;
-  for (const auto& entry : step.state) bytes += entry.second.type().num_bytes();
-  return bytes;
-}
-
 Json ToJson(const Model& model, const TrainingStep& step, const std::string& path) {
   Json json = Json::Object();
   json.Set("step", path).Set("state", StatePathOf(path));
@@ -20,11 +14,6 @@ Json ToJson(const Model& model, const TrainingStep& step, const std::string& pat
   for (const auto& one : step.untrained) untrained.Add(Json(one.name));
   json.Set("untrained", std::move(untrained));
   return json;
-}
-
-void TrainingLog::Add(const TrainingRun::Progress& progress) {
-  for (size_t i = 0; i < names_.size(); ++i) values_[i].push_back(progress.scalars[i]);
-  ms_.push_back(progress.ms);
 }
 
 Json ToJson(const Model& step, const ExecutionOptions& execution, const TrainingRun& run,

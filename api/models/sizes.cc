@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graph/onnx/import.h"
 #include "graph/sizes/assumptions.h"
 #include "graph/sizes/specialize.h"
 #include "graph/sizes/totals.h"
@@ -43,6 +44,13 @@ void FitAssumptions(const Graph& graph, const std::set<std::string>& fixed, DimV
       break;
     }
   }
+}
+
+// How many operators have no definition.
+int CountUnknown(const Graph& graph) {
+  int count = 0;
+  for (const auto& [name, times] : UnknownOperators(graph)) count += times;
+  return count;
 }
 
 }  // namespace
@@ -121,6 +129,30 @@ absl::StatusOr<Model> AtSizes(const Model& model, const DimValues& sizes) {
   if (!graph.ok()) return graph.status();
   Model sized = model;
   sized.graph = *std::move(graph);
+  return sized;
+}
+
+absl::StatusOr<Model> LoadWithSymbolicSizes(const std::string& path, LoadOptions options,
+                                            std::string* note) {
+  note->clear();
+  options.symbolic = options.fixes_sizes = true;
+  auto model = LoadModel(path, options);
+  options.symbolic = false;
+  const bool may_fix = options.ranges.empty();
+  if (!model.ok()) {
+    if (!may_fix) return model.status();
+    auto sized = LoadModel(path, options);
+    if (!sized.ok()) return model.status();
+    *note = absl::StrCat("sizes are fixed, since ", model.status().message());
+    return sized;
+  }
+  if (!may_fix || options.input_files.empty() || !IsSymbolic(model->graph)) return model;
+  // Operators that are known only at the sizes of the given inputs could not be executed.
+  const int unknown = CountUnknown(model->graph);
+  if (unknown == 0) return model;
+  auto sized = LoadModel(path, options);
+  if (!sized.ok() || CountUnknown(sized->graph) >= unknown) return model;
+  *note = absl::StrCat("sizes are fixed to those of --inputs, since ", model->notes.back());
   return sized;
 }
 

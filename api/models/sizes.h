@@ -32,6 +32,14 @@ absl::StatusOr<DimValues> CompleteSizes(const Graph& graph, const DimValues& giv
 // (graph/sizes/specialize.h).
 absl::StatusOr<Model> AtSizes(const Model& model, const DimValues& sizes);
 
+// Reads a model with symbolic sizes if that is better than with fixed ones. LoadOptions::symbolic
+// and fixes_sizes are set by the call. Without options.ranges, the sizes are fixed if the model
+// cannot be read with symbolic ones, or if fewer of its operators are unknown (docs/glossary.md) at
+// the sizes of options.input_files; `*note` then says so in a line for people, else it is "".
+// Errors as in LoadModel.
+absl::StatusOr<Model> LoadWithSymbolicSizes(const std::string& path, LoadOptions options,
+                                            std::string* note);
+
 // A symbolic dimension of an ONNX model's inputs.
 struct SymbolicDim {
   std::string name;   // as --dim takes it: "batch", or "x.0" for axis 0 of input x

@@ -1,5 +1,6 @@
 #include "api/optimization/hints.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -39,6 +40,28 @@ absl::StatusOr<Hints> HintsFor(const Model& model, const HintOptions& options) {
   hints.sizes.push_back(
       {finds ? RunningSizes(model, options.inputs, options.execution) : DefaultSizes(graph), 1});
   return hints;
+}
+
+DimValues LeastSizes(const std::vector<DimValues>& given) {
+  DimValues least;
+  for (const DimValues& sizes : given) {
+    for (const auto& [name, size] : sizes) {
+      const auto known = least.emplace(name, size).first;
+      known->second = std::min(known->second, size);
+    }
+  }
+  return least;
+}
+
+absl::StatusOr<std::vector<Tensor>> InputsFor(const Model& model,
+                                              const std::vector<optimizer::SizeHint>& hints,
+                                              const InputOptions& options) {
+  auto sized = hints.empty() ? model : AtSizes(model, hints.front().sizes);
+  if (!sized.ok()) return Prefixed(model.path, sized.status());
+  auto inputs = InputsOf(*sized, options);
+  if (absl::IsUnimplemented(inputs.status())) return std::vector<Tensor>();
+  if (!inputs.ok()) return Prefixed(model.path, inputs.status());
+  return inputs;
 }
 
 }  // namespace lemma::api

@@ -10,6 +10,7 @@
 #include "api/models/model_file.h"
 #include "api/models/model_inputs.h"
 #include "graph/sizes/symbolic_size.h"
+#include "graph/tensor.h"
 #include "optimizer/cost/sized_cost.h"
 
 namespace lemma::api {
@@ -34,6 +35,17 @@ struct Hints {
 // given for a model without symbolic dimensions, or are outside the ranges of its dimensions.
 // Errors of files as in GivenInputs (api/models/model_inputs.h).
 absl::StatusOr<Hints> HintsFor(const Model& model, const HintOptions& options);
+
+// The least size of each dimension in `given`; for LoadOptions::used_sizes.
+DimValues LeastSizes(const std::vector<DimValues>& given);
+
+// Values of the model's inputs at the first hint (if there is none, at the model's own sizes), for
+// Optimize. An empty list if an input has values of an opaque type: they are no reason to refuse
+// the model, since like opaque operators they only leave it unexecuted. Other errors as in InputsOf
+// (api/models/model_inputs.h); messages begin with the model's path.
+absl::StatusOr<std::vector<Tensor>> InputsFor(const Model& model,
+                                              const std::vector<optimizer::SizeHint>& hints,
+                                              const InputOptions& options);
 
 }  // namespace lemma::api
 

@@ -375,6 +375,13 @@ std::function<absl::Status(const Graph&)> WriterOf(const Model& model) {
   };
 }
 
+void SetForOnnx(const Model& model, bool keep_loops, OptimizeOptions* options) {
+  if (keep_loops) options->fixed = LoopsOf(model);
+  options->unfolded = NodesOf(model);
+  options->can_write = WriterOf(model);
+  options->keeps_barriers = false;
+}
+
 absl::StatusOr<std::unique_ptr<Backend>> BackendFor(const OptimizeOptions& options) {
   if (DeviceIsAbsent(options)) return MakeBackend("cpu");
   const ExecutionOptions execution = ExecutionOf(options);

@@ -63,6 +63,9 @@ struct WhyNotReport {
 
 // "conv2d + relu": the source of the rule; "nothing" if it has no operators.
 std::string SourceText(const WhyNotReport& report);
+// The report for people. `excluded`: why the search did not use the rule, in the caller's words;
+// "": it was not excluded. `memory`: whether to include changes of peak memory.
+std::string TextOf(const WhyNotReport& report, const std::string& excluded, bool memory);
 
 // The places of `graph` where the rule matches or nearly matches, and the changes of time and
 // memory that it would bring there. Prices at most two hundred of the graphs that the rule would

@@ -1,5 +1,8 @@
 #include "api/pet/examples.h"
 
+#include "absl/strings/str_cat.h"
+#include "graph/text/text.h"
+
 namespace lemma::api {
 
 const std::vector<PetExample>& PetExamples() {
@@ -72,6 +75,13 @@ const std::vector<PetExample>& PetExamples() {
 })"},
   };
   return examples;
+}
+
+absl::StatusOr<Graph> GraphOfExample(const std::string& name) {
+  for (const PetExample& example : PetExamples()) {
+    if (name == example.name) return ParseGraph(example.text);
+  }
+  return absl::NotFoundError(absl::StrCat("there is no example ", name));
 }
 
 }  // namespace lemma::api

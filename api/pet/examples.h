@@ -5,6 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "graph/graph.h"
+
 namespace lemma::api {
 
 struct PetExample {
@@ -12,6 +15,8 @@ struct PetExample {
   const char* text;  // a graph in the text form
 };
 const std::vector<PetExample>& PetExamples();
+// The graph of the example with this name; NotFound if there is none.
+absl::StatusOr<Graph> GraphOfExample(const std::string& name);
 
 }  // namespace lemma::api
 

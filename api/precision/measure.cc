@@ -10,6 +10,7 @@
 #include "api/models/random_values.h"
 #include "api/precision.h"
 #include "base/status_macros.h"
+#include "base/text_table.h"
 #include "graph/builder.h"
 #include "graph/training_state.h"
 #include "runtime/cpu/cpu_backend.h"
@@ -164,6 +165,31 @@ absl::StatusOr<PrecisionResult> MeasurePrecisions(const Model& model,
     result.rows.push_back(std::move(row));
   }
   return result;
+}
+
+bool PrecisionResult::within() const {
+  return std::all_of(rows.begin(), rows.end(),
+                     [](const PrecisionRow& row) { return row.largest <= row.allowed; });
+}
+
+std::string TextOf(const PrecisionResult& result) {
+  TextTable table({"precision", "products", "longest sum", "bound of a product", "largest error",
+                   "relative error", "allowed"});
+  std::string left;
+  for (const PrecisionRow& row : result.rows) {
+    table.Row({Name(row.precision), absl::StrCat(row.products), absl::StrCat(row.terms),
+               row.products == 0 ? "-" : FormatError(row.bound), FormatError(row.largest),
+               FormatError(row.relative), FormatError(row.allowed)});
+    if (row.left == 0) continue;
+    absl::StrAppend(&left, Name(row.precision), ": the measurement computes ",
+                    FormatCount(row.left, "product"), " in f32, whose factors are no operands\n");
+  }
+  std::string text = table.ToString();
+  if (result.not_finite > 0) {
+    absl::StrAppend(&text, "left out: ", FormatCount(result.not_finite, "element"),
+                    " of outputs that are infinite or NaN in f64\n");
+  }
+  return text + left;
 }
 
 }  // namespace lemma::api

@@ -1,6 +1,7 @@
 #include "api/proofs/outcome_text.h"
 
 #include "absl/strings/str_cat.h"
+#include "base/text_table.h"
 
 namespace lemma::api {
 
@@ -19,12 +20,12 @@ std::string CheckCell(const ProofOutcome& outcome) {
   if (!outcome.checked) return "";
   std::string cell = outcome.checked->answer == checker::Checked::Answer::kDiffers
                          ? "DIFFERS"
-                         : absl::StrCat(outcome.checked->equal, " instances");
+                         : FormatCount(outcome.checked->equal, "instance");
   if (outcome.checked->undecided > 0)
     absl::StrAppend(&cell, ", ", outcome.checked->undecided, " undecided");
   if (outcome.replayed) {
     absl::StrAppend(&cell, outcome.replayed->accepted
-                               ? absl::StrCat(", ", outcome.replayed->steps, " steps")
+                               ? absl::StrCat(", ", FormatCount(outcome.replayed->steps, "step"))
                                : ", steps REJECTED");
   }
   return cell;
@@ -66,8 +67,8 @@ std::string RecheckSummary(const std::string& solver,
     unknown += outcome->recheck->unknown;
     disagreed += static_cast<int64_t>(outcome->recheck->disagreed.size());
   }
-  return absl::StrCat(solver, ": agrees with ", agreed, " obligations, disagrees with ", disagreed,
-                      ", no answer to ", unknown);
+  return absl::StrCat(solver, ": agrees with ", FormatCount(agreed, "obligation"),
+                      ", disagrees with ", disagreed, ", no answer to ", unknown);
 }
 
 }  // namespace lemma::api

@@ -137,4 +137,13 @@ std::string TextOf(const QuantizeResult& result, bool verbose) {
   return text;
 }
 
+std::string TextOf(const QuantizedIfFaster& outcome, const std::string& output) {
+  return absl::StrCat(outcome.quantized ? TextOf(*outcome.quantized, false) : "",
+                      outcome.kept.empty() ? "bounds are of single operators: a bound of the whole "
+                                             "model would grow with each layer, "
+                                             "and say nothing"
+                                           : absl::StrCat("kept the model in f32: ", outcome.kept),
+                      "\nwritten to ", output, "\n");
+}
+
 }  // namespace lemma::api

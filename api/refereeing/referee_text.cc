@@ -175,4 +175,21 @@ std::string TextOf(const RefereeResult& result, bool verbose) {
   return text;
 }
 
+std::string TextOf(const VerdictCheck& answer) {
+  const referee::CertificateCheck& check = answer.check;
+  if (!check.ok()) return absl::StrCat("REJECTED: ", Printable(check.problem), "\n");
+  std::string text = absl::StrFormat("checked: the models are proved equal, %s, for %s\n",
+                                     Name(check.contract), Printable(check.coverage));
+  absl::StrAppendFormat(&text, "%s by %s; %s copied, %d computed (at most %.3g ulps off)\n",
+                        FormatCount(check.regions, "region"), FormatCount(check.proofs, "proof"),
+                        FormatCount(check.weights, "weight"), check.computed, check.ulps);
+  absl::StrAppend(&text, "outputs agree in double on random inputs: ", check.samples, " x ",
+                  FormatCount(check.elements, "element"), "\n");
+  for (const std::string& note : check.notes) {
+    absl::StrAppend(&text, "note: ", Printable(note), "\n");
+  }
+  absl::StrAppend(&text, "repeatable with --seed=", answer.seed, "\n");
+  return text;
+}
+
 }  // namespace lemma::api

@@ -205,6 +205,7 @@ std::map<std::string, int> KernelKinds(const Report& report) {
     for (const KernelTiming& kernel : side->kernels) sums[KindOf(kernel)] += kernel.ms;
   }
   std::vector<std::pair<double, std::string>> sorted;
+  sorted.reserve(sums.size());
   for (const auto& [kind, ms] : sums) sorted.emplace_back(-ms, kind);
   std::sort(sorted.begin(), sorted.end());
   std::map<std::string, int> kinds;
@@ -224,9 +225,8 @@ std::string TimeFigure(const Report& report) {
   std::string html = "<figure id=\"time-figure\">\n" + Legend(kinds);
   for (const auto& [kernels, side] : {std::pair(&before, "before"), std::pair(&after, "after")}) {
     absl::StrAppend(&html, "<p class=\"caption\"><b>", side, "</b> ", FormatMs(SumOf(*kernels)),
-                    " in ", kernels->size(), kernels->size() == 1 ? " kernel" : " kernels",
-                    "</p>\n", InOrder(*kernels, side, top, kinds),
-                    ByKind(*kernels, side, top, kinds));
+                    " in ", FormatCount(static_cast<int64_t>(kernels->size()), "kernel"), "</p>\n",
+                    InOrder(*kernels, side, top, kinds), ByKind(*kernels, side, top, kinds));
   }
   return html + TimeAxis(top) + "</figure>\n";
 }

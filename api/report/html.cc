@@ -5,6 +5,7 @@
 #include "absl/strings/str_replace.h"
 #include "api/draw.h"
 #include "api/report/page_template.h"
+#include "base/text_table.h"
 
 namespace lemma::api {
 namespace {
@@ -22,10 +23,6 @@ std::string Cell(const std::string& text, bool number) {
   return absl::StrCat(number ? "<td class=\"number\">" : "<td>", Escaped(text), "</td>");
 }
 
-std::string CountOfOperators(int count) {
-  return absl::StrCat(count, count == 1 ? " operator" : " operators");
-}
-
 std::string FactsTable(const Facts& facts) {
   std::string html = "<table>\n";
   for (const auto& [what, value] : facts) {
@@ -37,7 +34,7 @@ std::string FactsTable(const Facts& facts) {
 absl::StatusOr<std::string> Drawing(const Graph& graph, const DrawingOptions& options,
                                     const Deadline& deadline) {
   if (deadline.Passed()) {
-    return absl::StrCat("<p>", CountOfOperators(graph.num_ops()),
+    return absl::StrCat("<p>", FormatCount(graph.num_ops(), "operator"),
                         "; not drawn: the time is up</p>\n");
   }
   DotOptions dot;
@@ -50,7 +47,7 @@ absl::StatusOr<std::string> Drawing(const Graph& graph, const DrawingOptions& op
     for (const Value& v : node->inputs()) around.insert(&v.node());
   }
   if (!all && around.empty()) {
-    return absl::StrCat("<p>", CountOfOperators(graph.num_ops()),
+    return absl::StrCat("<p>", FormatCount(graph.num_ops(), "operator"),
                         "; not drawn: there are more than ", kLargestDrawing,
                         ", and none is marked</p>\n");
   }
@@ -59,7 +56,7 @@ absl::StatusOr<std::string> Drawing(const Graph& graph, const DrawingOptions& op
   if (!svg.ok()) return svg.status();
   const std::string& id = options.search;
   if (id.empty()) return absl::StrCat("<div class=\"graph small\">", *svg, "</div>\n");
-  return absl::StrCat("<p>", CountOfOperators(graph.num_ops()),
+  return absl::StrCat("<p>", FormatCount(graph.num_ops(), "operator"),
                       all ? "" : "; what changed is drawn, and its operands", " <input id=\"", id,
                       "\" placeholder=\"search\"> <span id=\"", id,
                       "-count\"></span></p>\n<div class=\"graph\" data-search=\"", id, "\">", *svg,

@@ -19,9 +19,6 @@ std::string Escaped(const std::string& text);
 // The <td> of a table's cell with this text, which is escaped. `number`: aligned as a number.
 std::string Cell(const std::string& text, bool number = false);
 
-// "1 operator", "2 operators".
-std::string CountOfOperators(int count);
-
 // Names and values, as text, in the page's order.
 using Facts = std::vector<std::pair<std::string, std::string>>;
 // A <table> with a row for each fact.

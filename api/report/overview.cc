@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "api/draw.h"
 #include "api/report/html.h"
+#include "base/text_table.h"
 
 namespace lemma::api {
 namespace {
@@ -95,6 +96,7 @@ std::string OperatorsIn(const Block& block, const ReportOperators& ops) {
     ++counts[ops.all[i].node->op().name];
   }
   std::vector<std::pair<int, std::string>> sorted;
+  sorted.reserve(counts.size());
   for (const auto& [name, count] : counts) sorted.emplace_back(-count, name);
   std::sort(sorted.begin(), sorted.end());
   std::vector<std::string> names;
@@ -109,7 +111,7 @@ void DrawBlock(const Block& block, int number, const ReportOperators& ops, Drawe
   bool changed = false;
   for (int i = block.first; i < block.end(); ++i) changed = changed || ops.all[i].changed;
   const std::string size =
-      block.copies > 1 ? absl::StrCat("of ", CountOfOperators(block.period), "\n") : "";
+      block.copies > 1 ? absl::StrCat("of ", FormatCount(block.period, "operator"), "\n") : "";
   drawer->Box(absl::StrCat("b", number),
               absl::StrCat(NameOf(block), "\n", size, OperatorsIn(block, ops)), NameOf(block),
               absl::StrCat("block_", number, " block", changed ? " changed" : ""));

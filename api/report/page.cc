@@ -101,7 +101,7 @@ std::string Kernels(const Report& report) {
 std::string SideHtml(const char* side, const Graph& graph, const std::string& drawing) {
   return absl::StrCat(
       "<div class=\"side\" data-side=\"", side, "\">\n<div class=\"side-head\"><h3>", side,
-      " <small>", CountOfOperators(graph.num_ops()),
+      " <small>", FormatCount(graph.num_ops(), "operator"),
       "</small></h3><span class=\"tools\" hidden><input type=\"search\" placeholder=\"find\" "
       "aria-label=\"find an operator ",
       side,

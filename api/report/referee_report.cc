@@ -12,6 +12,7 @@
 #include "api/report.h"
 #include "api/report/alignment.h"
 #include "api/report/html.h"
+#include "base/text_table.h"
 
 namespace lemma::api {
 namespace {
@@ -108,8 +109,9 @@ std::string Regions(const referee::RefereeResult& verdict) {
 
 Facts FactsOf(const std::string& before, const std::string& after, const RefereeResult& result) {
   const referee::RefereeResult& verdict = result.verdict;
-  Facts facts = {{"before", absl::StrCat(before, ", ", CountOfOperators(result.before.num_ops()))},
-                 {"after", absl::StrCat(after, ", ", CountOfOperators(result.after.num_ops()))}};
+  Facts facts = {
+      {"before", absl::StrCat(before, ", ", FormatCount(result.before.num_ops(), "operator"))},
+      {"after", absl::StrCat(after, ", ", FormatCount(result.after.num_ops(), "operator"))}};
   if (verdict.answer == Answer::kProved) {
     facts.emplace_back("contract", absl::StrCat(Name(verdict.contract),
                                                 result.accepted ? "" : ", looser than accepted"));
@@ -184,7 +186,7 @@ std::string Review(const Alignment& alignment) {
                     BadgeOf(part), "</td>");
     if (part.standing == Standing::kSame) {
       absl::StrAppend(&html, "<td colspan=\"3\">",
-                      CountOfOperators(static_cast<int>(part.after_operators.size())),
+                      FormatCount(static_cast<int>(part.after_operators.size()), "operator"),
                       " that both have: ", Escaped(Some(part.after_operators)), "</td></tr>\n");
       continue;
     }

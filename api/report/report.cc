@@ -14,6 +14,7 @@
 #include "api/report/page.h"
 #include "api/rules/rules_file.h"
 #include "base/text_table.h"
+#include "graph/sizes/specialize.h"
 #include "optimizer/cost/analytic_cost.h"
 
 namespace lemma::api {
@@ -55,7 +56,8 @@ std::vector<std::pair<std::string, std::string>> FactsOf(const Graph& input,
                        Change(bytes(accepted.memory_before), bytes(accepted.memory_after)));
     facts.emplace_back("outputs", accepted.difference.ToString());
   }
-  facts.emplace_back("search", absl::StrCat(search.steps, " graphs: ", Name(search.stop)));
+  facts.emplace_back("search",
+                     absl::StrCat(FormatCount(search.steps, "graph"), ": ", Name(search.stop)));
   return facts;
 }
 
@@ -88,27 +90,6 @@ void AddMemoryFacts(const OptimizeOptions& options, const optimizer::SearchResul
   report->facts.emplace_back(
       "peak memory, predicted",
       Change(bytes(search.initial_cost.peak_bytes()), bytes(search.best_cost.peak_bytes())));
-}
-
-// Why the input was written and no other graph, as a sentence without its full stop.
-std::string WhyKept(const OptimizeOptions& options, const OptimizeResult& result) {
-  const Acceptance& accepted = result.accepted;
-  const bool for_time = options.objective.IsTime();
-  if (result.search.rewrites.empty() && !accepted.found) {
-    return for_time ? "no rule makes it faster" : "no rule makes it better";
-  }
-  if (!accepted.rejected.empty()) {
-    return absl::StrCat("what the search found was dropped, because ", accepted.rejected);
-  }
-  if (options.by_price) return "what the search found does not pay by its price";
-  if (!accepted.found_bytes) return "what the search found changes more than the numerics allow";
-  if (!for_time) return "what the search found is not better for the objective";
-  if (accepted.found && accepted.found->low > 1) {
-    return "what the search found was slower when both were executed";
-  }
-  return accepted.found && accepted.found->high < 1
-             ? "what the search found is faster by less than the 0.5 % that counts"
-             : "what the search found was not surely faster when both were executed";
 }
 
 ReportSummary SummaryFor(const OptimizeOptions& options, const OptimizeResult& result,
@@ -168,11 +149,28 @@ std::optional<Roofline> RooflineOf(const OptimizeOptions& options, Backend* back
   return *roofline;
 }
 
+absl::Status SetSizes(const DimValues& sizes, Graph* graph) {
+  auto sized = Specialize(*graph, InputSizes(*graph, sizes));
+  if (!sized.ok()) return sized.status();
+  *graph = *std::move(sized);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> ReportOf(const Graph& input, absl::Span<const Tensor> inputs,
                                      const OptimizeOptions& options, const OptimizeResult& result,
                                      const ReportFiles& files) {
+  if (!options.hints.empty()) {
+    const DimValues& sizes = options.hints.front().sizes;
+    Graph sized_input = input;
+    OptimizeResult sized_result = result;
+    OptimizeOptions at_sizes = options;
+    at_sizes.hints.clear();
+    if (absl::Status s = SetSizes(sizes, &sized_input); !s.ok()) return s;
+    if (absl::Status s = SetSizes(sizes, &sized_result.accepted.graph); !s.ok()) return s;
+    return ReportOf(sized_input, inputs, at_sizes, sized_result, files);
+  }
   auto rules = LoadRulesFile(options.rules);
   if (!rules.ok()) return rules.status();
   auto backend = BackendFor(options);

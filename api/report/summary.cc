@@ -123,7 +123,6 @@ std::string Headline(const Report& report) {
   if (summary.kept_input) {
     std::string text = "Kept as it was";
     if (!summary.why_kept.empty()) absl::StrAppend(&text, ": ", summary.why_kept);
-    if (summary.ratio) absl::StrAppend(&text, " (time ", Confidence(summary), ")");
     return text + ".";
   }
   std::vector<std::string> parts;
@@ -143,8 +142,7 @@ std::string Headline(const Report& report) {
                                                          static_cast<double>(summary.peak_before)));
   }
   const int fewer = report.before.graph.num_ops() - report.after.graph.num_ops();
-  if (fewer > 0)
-    parts.push_back(absl::StrCat(fewer, fewer == 1 ? " operator" : " operators", " fewer"));
+  if (fewer > 0) parts.push_back(FormatCount(fewer, "operator") + " fewer");
   std::string text;
   for (size_t i = 0; i < parts.size(); ++i) {
     absl::StrAppend(&text, i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ", parts[i]);
@@ -161,10 +159,12 @@ std::string Changes(const Report& report) {
   std::map<std::string, int> counts;
   for (const ReportStep& step : report.steps) ++counts[step.rule];
   std::vector<std::pair<int, std::string>> sorted;
+  sorted.reserve(counts.size());
   for (const auto& [rule, count] : counts) sorted.emplace_back(-count, rule);
   std::sort(sorted.begin(), sorted.end());
   std::string html = "<h2>What changed</h2>\n<ul class=\"changes\">\n";
-  for (const auto& [negative, name] : sorted) {
+  for (const auto& [negative, counted] : sorted) {
+    const std::string& name = counted;  // clang captures no structured binding
     const auto rule = std::find_if(report.rules.begin(), report.rules.end(),
                                    [&](const Substitution& r) { return r.name == name; });
     const std::string words = rule == report.rules.end() ? absl::StrCat(-negative, " × ", name)
@@ -173,11 +173,12 @@ std::string Changes(const Report& report) {
                     Escaped(name), "</a></li>\n");
   }
   if (recomputed > 0) {
-    absl::StrAppend(&html, "<li>", CountOfOperators(recomputed),
+    absl::StrAppend(&html, "<li>", FormatCount(recomputed, "operator"),
                     " computed again, to save memory</li>\n");
   }
   if (offloaded > 0) {
-    absl::StrAppend(&html, "<li>", offloaded, " values kept in host memory, to save memory</li>\n");
+    absl::StrAppend(&html, "<li>", FormatCount(offloaded, "value"),
+                    " kept in host memory, to save memory</li>\n");
   }
   return html + "</ul>\n";
 }

@@ -74,6 +74,9 @@ struct Explanations {
 // the other rules. InvalidArgument if `what` is neither such a rule nor a file.
 absl::StatusOr<Explanations> Explain(const std::string& rules, const std::string& what,
                                      const ExplainOptions& options = {});
+// The explanations for people, with the graphs of derivations. `brief`: one line for each rule,
+// without graphs.
+std::string TextOf(const Explanations& explanations, bool brief = false);
 
 }  // namespace lemma::api
 

@@ -55,6 +55,8 @@ struct ImportedTaso {
 //   * *options.proof.interrupted becomes true (Cancelled).
 absl::StatusOr<ImportedTaso> ImportTasoFile(const std::string& path,
                                             const ImportTasoOptions& options = {});
+// The verdicts for people. `output`: the file with the proved rules; "": none.
+std::string TextOf(const ImportedTaso& imported, const std::string& output);
 
 }  // namespace lemma::api
 

@@ -11,6 +11,7 @@
 #include "api/rules/rules_file.h"
 #include "base/file.h"
 #include "base/interrupt.h"
+#include "base/text_table.h"
 #include "rewrite/derivation/prune.h"
 #include "rewrite/rules/proof_check.h"
 #include "rewrite/rules/rule_text.h"
@@ -120,6 +121,16 @@ absl::StatusOr<PrunedFile> PruneFile(const std::string& path, const PruneFileOpt
   return PrunedFile{static_cast<int64_t>(rules.size()), static_cast<int64_t>(pruned.kept.size()),
                     static_cast<int64_t>(pruned.left_out.size()),
                     left_out->empty() ? "" : pruned_path};
+}
+
+std::string TextOf(const PrunedFile& pruned) {
+  const bool one = pruned.left_out == 1;
+  std::string text = absl::StrCat(FormatCount(pruned.rules, "rule"), ": ", pruned.kept, " kept, ",
+                                  pruned.left_out, one ? " follows" : " follow", " from them");
+  if (!pruned.pruned_path.empty()) {
+    absl::StrAppend(&text, one ? " and is in " : " and are in ", pruned.pruned_path);
+  }
+  return text + "\n";
 }
 
 }  // namespace lemma::api

@@ -36,6 +36,8 @@ struct PrunedFile {
 // FailedPrecondition if a rule is not proved, because derivations must not use it. Cancelled, with
 // nothing written, if it was interrupted.
 absl::StatusOr<PrunedFile> PruneFile(const std::string& rules, const PruneFileOptions& options);
+// The result in one line.
+std::string TextOf(const PrunedFile& pruned);
 
 }  // namespace lemma::api
 

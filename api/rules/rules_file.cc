@@ -15,7 +15,9 @@
 #include "api/rules/builtin_rules.h"
 #include "base/file.h"
 #include "base/flags.h"
+#include "base/text_table.h"
 #include "rewrite/rules/canonical_text.h"
+#include "rewrite/rules/proof_check.h"
 #include "rewrite/rules/rule_text.h"
 
 namespace lemma::api {
@@ -138,6 +140,33 @@ absl::StatusOr<std::vector<const Substitution*>> NamedRules(const RulesFile& fil
     if (names.empty() || named) rules.push_back(&rule);
   }
   return rules;
+}
+
+std::string TableOf(const RulesFile& file) {
+  TextTable table({"rule", "<record", "<contract", "<rewrites"});
+  std::vector<std::string> problems;
+  for (const Substitution& rule : file.rules) {
+    const std::string problem = ProofProblem(rule);
+    table.Row({rule.name, Name(rule.proof.verdict), Name(rule.contract),
+               absl::StrCat(Operators(rule.source), " => ", Operators(rule.target))});
+    if (!problem.empty()) problems.push_back(absl::StrCat(rule.name, ": ", problem, "\n"));
+  }
+  return absl::StrCat(table.ToString(), absl::StrJoin(problems, ""),
+                      FormatCount(static_cast<int64_t>(file.rules.size()), "rule"), ", ",
+                      file.rules.size() - problems.size(), " of them usable\n");
+}
+
+std::string PageOf(const std::vector<const Substitution*>& rules) {
+  std::string text;
+  for (const Substitution* rule : rules) {
+    const std::string problem = ProofProblem(*rule);
+    absl::StrAppend(&text, PrintRule(*rule), "# ",
+                    problem.empty()
+                        ? "usable: the proof is of this rule and of the operators as they are"
+                        : absl::StrCat("not usable: ", problem),
+                    "\n\n");
+  }
+  return text;
 }
 
 }  // namespace lemma::api

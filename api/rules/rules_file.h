@@ -55,6 +55,12 @@ absl::Status CheckRuleNames(const std::vector<std::string>& names, const RulesFi
 absl::StatusOr<std::vector<const Substitution*>> NamedRules(const RulesFile& file,
                                                             const std::vector<std::string>& names);
 
+// The rules for people: TableOf, a table with records, contracts and operators, the rules that may
+// not be used, and the counts; PageOf, each rule in full, with a comment whether it may be used
+// (ProofProblem in rewrite/rules/proof_check.h).
+std::string TableOf(const RulesFile& file);
+std::string PageOf(const std::vector<const Substitution*>& rules);
+
 }  // namespace lemma::api
 
 #endif  // LEMMA_API_RULES_RULES_FILE_H_

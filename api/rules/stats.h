@@ -31,6 +31,8 @@ struct RuleStats {
 };
 
 RuleStats StatsOf(const std::vector<Substitution>& rules);
+// The counts for people, as tables.
+std::string TextOf(const RuleStats& stats);
 
 }  // namespace lemma::api
 

@@ -219,4 +219,9 @@ int64_t TrainingRun::state_bytes() const { return state_->StateBytes(); }
 MemoryUse TrainingRun::memory() const { return state_->executable().memory(); }
 absl::Status TrainingRun::Save(const std::string& path) const { return state_->Save(path); }
 
+void TrainingLog::Add(const TrainingRun::Progress& progress) {
+  for (size_t i = 0; i < names_.size(); ++i) values_[i].push_back(progress.scalars[i]);
+  ms_.push_back(progress.ms);
+}
+
 }  // namespace lemma::api

@@ -148,4 +148,10 @@ absl::Status SaveTrainingStep(const TrainingStepModel& made, const std::string& 
   return CommitAll(*std::move(files));
 }
 
+int64_t StateBytes(const TrainingStep& step) {
+  int64_t bytes = 0;
+  for (const auto& entry : step.state) bytes += entry.second.type().num_bytes();
+  return bytes;
+}
+
 }  // namespace lemma::api

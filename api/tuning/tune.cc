@@ -6,10 +6,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "api/execution/backends.h"
 #include "api/models/option_error.h"
 #include "base/file.h"
 #include "base/status_macros.h"
+#include "base/text_table.h"
 #include "runtime/cuda/cuda_backend.h"
 
 namespace lemma::api {
@@ -84,6 +86,32 @@ absl::StatusOr<TuneResult> Tune(const Model& model, const TuneOptions& options) 
   };
   LEMMA_ASSIGN_OR_RETURN(result.tuned, cuda::TuneTiles(model.graph, grid, tuner, measurer, &table));
   return result;
+}
+
+std::string TextOf(const TuneResult& result) {
+  TextTable table({"size", "operators", "steps", "tried", "tile", "us", "model's tile", "us"});
+  double before = 0, now = 0;
+  for (const cuda::TunedKernel& kernel : result.tuned.kernels) {
+    table.Row({kernel.size.ToString(), kernel.operators, absl::StrCat(kernel.steps),
+               absl::StrCat(kernel.tried), kernel.TileName(),
+               absl::StrCat(absl::SixDigits(kernel.tile.microseconds)), kernel.ModelTileName(),
+               absl::StrCat(absl::SixDigits(kernel.tile.model_microseconds))});
+    before += kernel.steps * kernel.tile.model_microseconds;
+    now += kernel.steps * kernel.tile.microseconds;
+  }
+  std::string text = result.tuned.kernels.empty() ? "" : table.ToString();
+  absl::StrAppend(&text, "device   ", result.device, "\nfile     ", result.file, " (",
+                  FormatCount(result.known, "size"), " before)\n");
+  if (before > 0) {
+    absl::StrAppendFormat(&text,
+                          "these kernels take %.1f us, %.3f of the time with the model's tiles\n",
+                          now, now / before);
+  }
+  if (result.tuned.left > 0) {
+    absl::StrAppend(&text, FormatCount(result.tuned.left, "size"),
+                    " not measured: the time is over\n");
+  }
+  return text;
 }
 
 }  // namespace lemma::api

@@ -198,7 +198,13 @@ api::OptimizeOptions OptimizeFlags::Options() const {
   return options;
 }
 
-api::CostOptions OptimizeFlags::Costs() const { return {cost == "measured", cost_db, device}; }
+api::CostOptions OptimizeFlags::Costs() const {
+  api::CostOptions costs;
+  costs.measured = cost == "measured";
+  costs.database = cost_db;
+  costs.device = device;
+  return costs;
+}
 
 optimizer::Objective OptimizeFlags::ObjectiveOf() const {
   static const std::map<std::string, optimizer::Objective::Goal> kGoals = {

@@ -1,10 +1,7 @@
 // lemma optimize: rewrites a model so that it runs faster, and writes it.
 #include "cli/optimize/optimize.h"
 
-#include <algorithm>
 #include <cstdio>
-#include <ctime>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "api/costs.h"
-#include "api/models/sizes.h"
 #include "api/optimization/certificate_file.h"
 #include "api/optimization/hints.h"
 #include "api/quantize.h"
@@ -58,9 +54,10 @@ absl::StatusOr<std::vector<optimizer::SizeHint>> HintsFor(const OptimizeFlags& f
   auto hints = api::HintsFor(model, {flags.hints, flags.common.InputValues(),
                                      flags.common.Execution(), flags.execution != "off"});
   if (!hints.ok()) return WithFlags(hints.status());
-  if (hints->are_usual && !flags.common.json) {
-    std::fprintf(stderr, "lemma: note: optimized for %s; --hint says other sizes\n",
-                 absl::StrJoin(hints->sizes[0].sizes, ",", absl::PairFormatter("=")).c_str());
+  if (hints->are_usual) {
+    const std::string sizes = absl::StrJoin(hints->sizes[0].sizes, ",", absl::PairFormatter("="));
+    PrintNote(flags.common.json,
+              absl::StrCat("optimized for ", sizes, "; --hint says other sizes"));
   }
   return std::move(hints->sizes);
 }
@@ -73,12 +70,7 @@ absl::StatusOr<Outcome> Find(const OptimizeFlags& flags, const api::Model& model
   api::OptimizeOptions options = flags.Options();
   options.hints = hints;
   options.execution.backend_options.ort.info = std::make_shared<OnnxInfo>(model.info);
-  const auto format = api::FormatOfPath(flags.output);
-  if (format.ok() && *format == api::ModelFormat::kOnnx) {
-    if (flags.loops == "keep") options.fixed = api::LoopsOf(model);
-    options.unfolded = api::NodesOf(model);
-    options.can_write = api::WriterOf(model);
-  }
+  if (!options.keeps_barriers) api::SetForOnnx(model, flags.loops == "keep", &options);
   options.deadline = deadline;
   options.on_progress = [&](const api::OptimizeProgress& progress) { listener(progress); };
   api::WantedKernels wanted(flags.device);
@@ -92,14 +84,14 @@ absl::StatusOr<Outcome> Find(const OptimizeFlags& flags, const api::Model& model
   if (!result.ok()) return InFlags(flags, listener, result.status());
   if (!flags.wanted.empty()) {
     if (absl::Status s = WriteFileAtomically(flags.wanted, {wanted.Text()}); !s.ok()) return s;
-    if (!flags.common.json) {
-      std::fprintf(stderr, "lemma: note: %s of %s have no cost and were estimated: %s%s\n",
-                   FormatCount(static_cast<int64_t>(wanted.size()), "kernel").c_str(),
-                   flags.device.c_str(), flags.wanted.c_str(),
-                   wanted.left_out() == 0
-                       ? ""
-                       : absl::StrCat("; ", wanted.left_out(), " more cannot be written").c_str());
-    }
+    const bool one = wanted.size() == 1;
+    PrintNote(flags.common.json,
+              absl::StrCat(FormatCount(static_cast<int64_t>(wanted.size()), "kernel"), " of ",
+                           flags.device, one ? " has" : " have", " no cost and ",
+                           one ? "was" : "were", " estimated: ", flags.wanted,
+                           wanted.left_out() == 0
+                               ? ""
+                               : absl::StrCat("; ", wanted.left_out(), " more cannot be written")));
   }
   return Outcome{*std::move(result), listener.search_start_bytes(), listener.search_peak_bytes()};
 }
@@ -109,21 +101,9 @@ Deadline DeadlineOf(const OptimizeFlags& flags) {
   return Deadline::After(flags.seconds, &InterruptScope::Flag());
 }
 
-// The least size of each dimension in --hint.
-std::map<std::string, int64_t> LeastHints(const OptimizeFlags& flags) {
-  std::map<std::string, int64_t> least;
-  for (const DimValues& hint : flags.hints) {
-    for (const auto& [name, size] : hint) {
-      const auto known = least.emplace(name, size).first;
-      known->second = std::min(known->second, size);
-    }
-  }
-  return least;
-}
-
 // Searches only; executes and writes nothing.
 absl::StatusOr<int> OnlyExplain(const OptimizeFlags& flags, const std::string& path) {
-  auto model = flags.common.Load(path, LeastHints(flags));
+  auto model = flags.common.Load(path, api::LeastSizes(flags.hints));
   if (!model.ok()) return model.status();
   auto hints = HintsFor(flags, *model);
   if (!hints.ok()) return hints.status();
@@ -146,30 +126,6 @@ int NothingFits(const OptimizeFlags& flags, const api::Acceptance& accepted) {
   return kExitNo;
 }
 
-// "2026-01-31 12:00 UTC"
-std::string Now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts = {};
-  gmtime_r(&now, &parts);
-  char text[32];
-  return std::string(text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M UTC", &parts));
-}
-
-// `certificate`: the staged certificate; nullptr if there is none.
-absl::StatusOr<api::ReportFiles> ReportFilesOf(const OptimizeFlags& flags, const std::string& path,
-                                               const StagedFile* certificate) {
-  api::ReportFiles files{path, flags.output};
-  files.command = flags.command;
-  files.date = Now();
-  if (certificate == nullptr) return files;
-  files.certificate = flags.CertificatePath();
-  if (certificate->temporary().empty()) return files;  // written to a device
-  auto hash = api::FileSha256(certificate->temporary());
-  if (!hash.ok()) return hash.status();
-  files.certificate_sha256 = *hash;
-  return files;
-}
-
 // Writes the model, its certificate and the report. Replaces no file before all of them are
 // complete on disk.
 absl::Status Write(const OptimizeFlags& flags, const std::string& path, const api::Model& model,
@@ -184,28 +140,16 @@ absl::Status Write(const OptimizeFlags& flags, const std::string& path, const ap
   }
   if (!files.ok()) return files.status();
   for (const std::string& note : notes) {
-    if (!flags.common.json) {
-      std::fprintf(stderr, "lemma: note: %s: %s\n", flags.output.c_str(), note.c_str());
-    }
+    PrintNote(flags.common.json, absl::StrCat(flags.output, ": ", note));
   }
   if (!flags.report.empty()) {
     api::OptimizeOptions options = flags.Options();
     options.deadline = deadline;
-    // The page is of the sizes that were executed.
-    Graph input = model.graph;
-    api::OptimizeResult result = outcome.result;
-    for (Graph* graph : {&input, &result.accepted.graph}) {
-      if (hints.empty()) continue;
-      auto sized = Specialize(*graph, InputSizes(*graph, hints.front().sizes));
-      if (!sized.ok()) return sized.status();
-      *graph = *std::move(sized);
-    }
-    auto named =
-        ReportFilesOf(flags, path, flags.CertificatePath().empty() ? nullptr : &files->back());
-    if (!named.ok()) return named.status();
-    auto page = api::ReportOf(input, inputs, options, result, *named);
-    if (!page.ok()) return page.status();
-    auto staged = StagedFile::Write(flags.report, {*page});
+    options.hints = hints;
+    const std::string certificate = flags.CertificatePath();
+    auto staged = api::StageReport(model.graph, inputs, options, outcome.result,
+                                   {path, flags.output, certificate, "", flags.command},
+                                   certificate.empty() ? nullptr : &files->back(), flags.report);
     if (!staged.ok()) return staged.status();
     files->push_back(*std::move(staged));
   }
@@ -255,7 +199,7 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
       {flags.output, flags.CertificatePath(), flags.report, flags.wanted, quantization.output},
       {path, flags.cost_db});
   if (!writable.ok()) return writable;
-  auto model = flags.common.Load(path, LeastHints(flags));
+  auto model = flags.common.Load(path, api::LeastSizes(flags.hints));
   if (!model.ok()) return model.status();
   if (!flags.CertificatePath().empty()) {
     absl::Status s = api::CheckFixedInputs(*model);
@@ -265,18 +209,12 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
   if (!record.ok()) return record.status();
   if (flags.common.reseed >= 0) record->reseed = flags.common.reseed;
 
-  // Inputs that cannot be had should be reported before the search. Values of opaque types
-  // are no reason to refuse: like opaque operators, they leave only the prediction.
+  // Inputs that cannot be had should be reported before the search.
   auto hints = HintsFor(flags, *model);
   if (!hints.ok()) return hints.status();
   absl::StatusOr<std::vector<Tensor>> inputs = std::vector<Tensor>();
-  if (flags.execution == "on") {
-    auto sized = hints->empty() ? *model : api::AtSizes(*model, hints->front().sizes);
-    if (!sized.ok()) return api::Prefixed(path, sized.status());
-    inputs = flags.common.Inputs(*sized);
-    if (absl::IsUnimplemented(inputs.status())) inputs = std::vector<Tensor>();
-    if (!inputs.ok()) return api::Prefixed(path, inputs.status());
-  }
+  if (flags.execution == "on") inputs = api::InputsFor(*model, *hints, flags.common.InputValues());
+  if (!inputs.ok()) return WithFlags(inputs.status());
   const Deadline deadline = DeadlineOf(flags);
   auto outcome = Find(flags, *model, *hints, *inputs, deadline);
   if (!outcome.ok()) return outcome.status();

@@ -72,9 +72,6 @@ struct Outcome {
   int64_t search_start_bytes = 0, search_peak_bytes = 0;
 };
 
-// The rules' names: "a, b, c".
-std::string Names(const std::vector<optimizer::UnprovedRule>& rules);
-
 // Shows on the progress line that a kernel is being measured. `kernel` is its signature.
 void ShowMeasuring(absl::string_view kernel, ProgressLine* progress);
 

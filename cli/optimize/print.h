@@ -17,8 +17,7 @@ namespace lemma::cli {
 void Print(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome);
 // Prints the result of quantizing the optimized model; the quantized model went to `output`. Call
 // Print first, but not with --json: then this function prints the object of Print with one more
-// member, `quantized`. It has the members `output`, `kept` (why the model in f32 was kept, or null)
-// and `result` (api/json/quantize.h, or null).
+// member, `quantized` (api/json/quantize.h).
 void PrintQuantized(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome,
                     const std::string& output, const api::QuantizedIfFaster& quantized);
 

@@ -1,7 +1,6 @@
 // lemma rules export: rules as text, JSON or DOT.
 #include "api/rules/export.h"
 
-#include <cstdio>
 #include <string>
 
 #include "api/models/model_file.h"

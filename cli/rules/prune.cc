@@ -1,5 +1,4 @@
 // lemma rules prune: writes a file of rules without those that follow from the others.
-#include <cstdio>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -31,14 +30,7 @@ absl::StatusOr<int> Prune(const std::string& path, api::PruneFileOptions options
                                                       path, " -o ", path, " puts records right"));
   }
   if (!pruned.ok()) return WithFlags(pruned.status());
-  if (json) {
-    PrintJson(ToJson(path, *pruned));
-    return kExitOk;
-  }
-  std::puts(absl::StrCat(pruned->rules, " rules: ", pruned->kept, " kept, ", pruned->left_out,
-                         " follow from them", pruned->pruned_path.empty() ? "" : " and are in ",
-                         pruned->pruned_path)
-                .c_str());
+  json ? PrintJson(ToJson(path, *pruned)) : PrintText(TextOf(*pruned));
   return kExitOk;
 }
 
@@ -54,7 +46,7 @@ absl::StatusOr<int> RunRulesPrune(Arguments arguments) {
   flags.String("output|o", &prune.output, "OUT", "where to write what is kept");
   flags.Int("max-steps", &prune.max_steps, "applications of rules in a row");
   flags.Int("max-graphs", &prune.max_graphs, "graphs looked at, for each rule and its sizes");
-  flags.Bool("json", &json, "print one JSON object instead of text");
+  AddJson(&flags, &json);
   flags.Note(
       "A rule is left out if rules that are kept give it at some distinct sizes, with no looser a "
       "float contract. Ctrl-C ends it; nothing is written then.");

@@ -1,7 +1,6 @@
 // lemma rules: lists and shows rules; its other subcommands are in files of their own.
 #include "api/json/rules.h"
 
-#include <cstdio>
 #include <map>
 #include <string>
 #include <utility>
@@ -12,48 +11,19 @@
 #include "api/rules/export.h"
 #include "api/rules/rules_file.h"
 #include "base/flags.h"
-#include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/rules/commands.h"
-#include "rewrite/rules/proof_check.h"
-#include "rewrite/rules/rule_text.h"
 
 namespace lemma::cli {
 namespace {
-
-int List(const api::RulesFile& file) {
-  TextTable table({"rule", "<record", "<contract", "<rewrites"});
-  std::vector<std::string> problems;
-  for (const Substitution& rule : file.rules) {
-    const std::string problem = ProofProblem(rule);
-    table.Row({rule.name, Name(rule.proof.verdict), Name(rule.contract),
-               absl::StrCat(Operators(rule.source), " => ", Operators(rule.target))});
-    if (!problem.empty()) problems.push_back(absl::StrCat(rule.name, ": ", problem));
-  }
-  std::fputs(table.ToString().c_str(), stdout);
-  for (const std::string& problem : problems) std::puts(problem.c_str());
-  std::printf("%zu rules, %zu of them usable\n", file.rules.size(),
-              file.rules.size() - problems.size());
-  return kExitOk;
-}
 
 // All rules if there are no names.
 absl::StatusOr<int> Show(const api::RulesFile& file, const std::vector<std::string>& names,
                          bool json) {
   auto rules = api::NamedRules(file, names);
   if (!rules.ok()) return rules.status();
-  if (json) {
-    PrintJson(api::ToJson(file.name, *rules));
-    return kExitOk;
-  }
-  for (const Substitution* rule : *rules) {
-    const std::string problem = ProofProblem(*rule);
-    std::fputs(PrintRule(*rule).c_str(), stdout);
-    std::printf("# %s\n\n", problem.empty() ? "usable: the proof is of this rule and of the "
-                                              "operators as they are"
-                                            : absl::StrCat("not usable: ", problem).c_str());
-  }
+  json ? PrintJson(api::ToJson(file.name, *rules)) : PrintText(api::PageOf(*rules));
   return kExitOk;
 }
 
@@ -86,7 +56,7 @@ absl::StatusOr<int> RunRules(Arguments arguments) {
               "Lists the rules of a file, or the built-in ones, with what is recorded of their "
               "proofs.");
   flags.List("show", &names, "RULE,...", "print these rules in full instead");
-  flags.Bool("json", &json, "print one JSON object instead of text");
+  AddJson(&flags, &json);
   flags.Subcommands(std::move(subcommand_names));
   flags.Note("A file of such a name is ./show.");
   return ParseAndRun(&flags, arguments, [&](const Positional& positional) -> absl::StatusOr<int> {
@@ -94,7 +64,9 @@ absl::StatusOr<int> RunRules(Arguments arguments) {
     if (!path.ok()) return path.status();
     auto file = api::LoadRulesFile(*path, RuleKinds::kAll);
     if (!file.ok()) return file.status();
-    return names.empty() && !json ? List(*file) : Show(*file, names, json);
+    if (!names.empty() || json) return Show(*file, names, json);
+    PrintText(TableOf(*file));
+    return kExitOk;
   });
 }
 
@@ -102,7 +74,7 @@ absl::StatusOr<int> RunRulesShow(Arguments arguments) {
   bool json = false;
   Flags flags("rules show", "RULES [NAME…]",
               "Prints the rules of a file, or those named, and whether they may be used.");
-  flags.Bool("json", &json, "print one JSON object instead of text");
+  AddJson(&flags, &json);
   return ParseAndRun(&flags, arguments, [&](const Positional& words) -> absl::StatusOr<int> {
     if (words.empty()) {
       return absl::InvalidArgumentError("which RULES? a file, please; see lemma rules show --help");

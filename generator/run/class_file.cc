@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -85,6 +87,18 @@ bool Before(const ValueClass& a, const ValueClass& b) {
 }  // namespace
 
 std::string ToString(const Shard& shard) { return absl::StrCat(shard.index, "/", shard.count); }
+
+absl::StatusOr<Shard> ParseShard(const std::string& text) {
+  const std::pair<std::string, std::string> parts = absl::StrSplit(text, absl::MaxSplits('/', 1));
+  Shard shard;
+  if (!absl::SimpleAtoi(parts.first, &shard.index) ||
+      !absl::SimpleAtoi(parts.second, &shard.count) || shard.index < 0 ||
+      shard.index >= shard.count || shard.count > kMostShards) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", text, "' is not I/N with I in 0…N-1 and N in 1…", kMostShards));
+  }
+  return shard;
+}
 
 absl::Status WriteClassFile(const std::string& path, const RunId& run, const Shard& shard,
                             const Enumerated& enumerated) {

@@ -24,6 +24,8 @@ struct Shard {
 };
 // "INDEX/COUNT", such as "1/3".
 std::string ToString(const Shard& shard);
+// The shard with this text. InvalidArgument unless 0 <= INDEX < COUNT <= kMostShards.
+absl::StatusOr<Shard> ParseShard(const std::string& text);
 
 struct ClassFile {
   std::string path;  // for messages

@@ -10,6 +10,22 @@ const char* Name(ProductPrecision precision) {
   return kNames[static_cast<int>(precision)];
 }
 
+std::vector<std::string> ProductPrecisionNames() {
+  std::vector<std::string> names;
+  names.reserve(kNumProductPrecisions);
+  for (int i = 0; i < kNumProductPrecisions; ++i) {
+    names.emplace_back(Name(static_cast<ProductPrecision>(i)));
+  }
+  return names;
+}
+
+std::optional<ProductPrecision> ParseProductPrecision(absl::string_view name) {
+  for (int i = 0; i <= static_cast<int>(ProductPrecision::kBytes); ++i) {
+    if (name == Name(static_cast<ProductPrecision>(i))) return static_cast<ProductPrecision>(i);
+  }
+  return std::nullopt;
+}
+
 double UnitRoundoff(ProductPrecision precision) {
   static constexpr double kUnits[] = {0, 0x1p-22, 0x1p-11, 0x1p-11, 0x1p-8, 0, 0};
   return kUnits[static_cast<int>(precision)];

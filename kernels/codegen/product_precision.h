@@ -3,6 +3,11 @@
 #define LEMMA_KERNELS_CODEGEN_PRODUCT_PRECISION_H_
 
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
 
 namespace lemma::codegen {
 
@@ -33,6 +38,10 @@ constexpr int kNumProductPrecisions = static_cast<int>(ProductPrecision::kStored
 
 // "f32", "f32x3", "tf32", "f16", "bf16", "stored", "bytes".
 const char* Name(ProductPrecision precision);
+// The precision with this name; nothing for another text.
+std::optional<ProductPrecision> ParseProductPrecision(absl::string_view name);
+// The names of the precisions that a user chooses, "f32" first.
+std::vector<std::string> ProductPrecisionNames();
 
 // The largest relative error of a rounded factor in the normal range; 0 for kF32, kStored and
 // kBytes.

@@ -6,7 +6,7 @@ import pathlib
 import re
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
-from lemma import _command, _files, _graph, _models, _rules, _tables
+from lemma import _command, _errors, _files, _graph, _models, _rules, _tables
 
 _STEP = re.compile(r"step (\d+) (\S+) proof (\S+)$")
 
@@ -78,17 +78,7 @@ class Result:
     @property
     def why(self) -> str:
         """Why the input was kept; "" if it was not."""
-        if not self.kept:
-            return ""
-        if self.json.get("rejected"):
-            return self.json["rejected"]
-        if "found_ratio" in self.json:
-            low, high = self.interval
-            return (
-                f"the last graph that was timed takes {self.json['found_ratio']:.3f} of the input's time"
-                f" (95 %: {low:.3f} to {high:.3f}): not certainly faster, by 0.5 % or more"
-            )
-        return "the search found nothing cheaper"
+        return _errors.in_python(self.json["why_kept"]) if self.kept else ""
 
     @property
     def model(self) -> Any:

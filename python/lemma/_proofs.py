@@ -29,15 +29,13 @@ class Answer:
         json = self.json
         if isinstance(json.get("rules"), list):  # of `verify`
             heads = ("rule", "verdict", "contract", "reason")
-            rows = [(r["rule"], r["verdict"], r.get("contract", ""), _reason(r)) for r in json["rules"]]
+            rows = [(r["rule"], r["verdict"], r.get("contract", ""), r.get("reason", "")) for r in json["rules"]]
             return _tables.columns(self._title(), heads, rows)
         rows = [(name.replace("_", " "), json[name]) for name in _SHOWN if name in json]
         if json.get("regions"):
             rows.append(("regions", len(json["regions"])))
         difference = json.get("refutation", {})
         rows += [(name, difference[name]) for name in _DIFFERENCE if name in difference]
-        if "source" in json:
-            rows.append(("difference", _reason(json)))
         return _tables.pairs(self._title(), rows)
 
     def _title(self) -> str:
@@ -53,17 +51,6 @@ class Answer:
 # The members of an answer that are shown, in this order, and those of a difference.
 _SHOWN = ("contract", "coverage", "accepted", "reason", "problem", "steps", "samples", "counterexample")
 _DIFFERENCE = ("failure", "output", "index", "before", "after", "explained")
-
-
-def _reason(json: Dict[str, Any]) -> str:
-    """Why something is not proved: an element that differs, or what the prover says."""
-    if "source" not in json:
-        return json.get("reason", "")
-    sizes = ", ".join(f"{name} = {value}" for name, value in json.get("values", {}).items())
-    return (
-        f"output {json['output']} at {json['index']} is {json['source']:.6g} and"
-        f" {json['target']:.6g}" + (f" for {sizes}" if sizes else "")
-    )
 
 
 def prove(

@@ -62,6 +62,17 @@ TEST(JsonTest, AnOptimization) {
   EXPECT_THAT(text, HasSubstr("\"excluded\":\"somebody forbade it\",\"applied\":1"));
 }
 
+TEST(JsonTest, AnOptimizationThatKeepsTheInput) {
+  const Graph graph = ModelOf("graph g(x: f32[2,3]) { y = relu(x) return y }").graph;
+  api::OptimizeOptions options;
+  options.costs.measured = false;
+  options.by_price = true;
+  auto result = api::Optimize(graph, {}, options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_THAT(ToJson(graph, options, *result, {}).ToString(),
+              HasSubstr("\"kept_input\":true,\"why_kept\":\"no rule makes it faster\""));
+}
+
 TEST(JsonTest, AProofAndARefutation) {
   const Graph graph = ModelOf(kTwice).graph;
   auto proved = api::Prove(graph, graph);
@@ -73,6 +84,7 @@ TEST(JsonTest, AProofAndARefutation) {
   ASSERT_TRUE(refuted.ok()) << refuted.status();
   const std::string text = ToJson("a", "b", *refuted).ToString();
   EXPECT_THAT(text, HasSubstr("\"verdict\":\"refuted\",\"values\":{"));
+  EXPECT_THAT(text, HasSubstr("\"reason\":\"refuted: output 0[0,"));
   EXPECT_THAT(text, HasSubstr("\"ok\":false"));
 }
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -87,6 +88,16 @@ TEST(PrecisionTest, RefusesWrongOptions) {
   options.architecture = 70;
   EXPECT_THAT(std::string(MeasurePrecisions(model, options).status().message()),
               HasSubstr("option architecture: must be 80 or 90"));
+}
+
+TEST(PrecisionTest, NamesAreReadBack) {
+  const std::vector<std::string> names = codegen::ProductPrecisionNames();
+  EXPECT_EQ(names.size(), static_cast<size_t>(codegen::kNumProductPrecisions));
+  EXPECT_EQ(names.front(), "f32");
+  for (const std::string& name : names) {
+    EXPECT_EQ(codegen::Name(*codegen::ParseProductPrecision(name)), name);
+  }
+  EXPECT_FALSE(codegen::ParseProductPrecision("f64"));
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
 #include "api/run.h"
 
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "api/execution/run_server.h"
 #include "api/models/random_values.h"
 #include "api/models/tensor_files.h"
 #include "api/optimization/hints.h"
@@ -129,6 +131,21 @@ TEST(RunTest, AModelIsPreparedOnce) {
   EXPECT_TRUE(model->Outputs().ok());
 }
 
+TEST(RunServerTest, AnswersEachLine) {
+  auto model = api::PreparedModel::Make(ModelOf(kSum), Reference().execution, {});
+  ASSERT_TRUE(model.ok()) << model.status();
+  const std::string folder = NewTestFolder();
+  std::istringstream in("run 2\n\nsave " + folder + "\nquit\nrun 1\n");
+  std::ostringstream out;
+  ASSERT_TRUE(api::ServeRuns(&*model, in, out).ok());
+  EXPECT_TRUE(absl::StartsWith(out.str(), "{\"ready\":true}\n{\"ms\":[")) << out.str();
+  EXPECT_TRUE(absl::EndsWith(out.str(), "]}\n{\"saved\":1}\n")) << out.str();
+  EXPECT_TRUE(api::ReadTensors({folder}, "output_").ok());
+  std::istringstream wrong("run x\n");
+  EXPECT_EQ(api::ServeRuns(&*model, wrong, out).message(),
+            "option serve: 'run x' is none of: run N, save DIR, quit");
+}
+
 TEST(InputsTest, FilesAndDefaultsMakeTheInputs) {
   api::Model model = ModelOf("graph g(x: f32[2], y: f32[2]) { z = sub(x, y) return z }");
   model.info.defaults["y"] = *Tensor::Filled({DType::kF32, {2}}, 5);
@@ -172,6 +189,13 @@ TEST(InputsTest, FilesAndDefaultsGiveTheSizes) {
   ASSERT_TRUE(hints.ok()) << hints.status();
   ASSERT_EQ(hints->sizes.size(), 1u);
   EXPECT_EQ(hints->sizes[0].sizes, (DimValues{{"n", 4}}));
+  auto inputs = api::InputsFor(model, hints->sizes, options.inputs);
+  ASSERT_TRUE(inputs.ok()) << inputs.status();
+  EXPECT_EQ((*inputs)[0].type().shape, (Shape{4}));
+}
+
+TEST(HintsTest, TheLeastOfTheGivenSizes) {
+  EXPECT_EQ(api::LeastSizes({{{"m", 4}, {"n", 2}}, {{"m", 3}}}), (DimValues{{"m", 3}, {"n", 2}}));
 }
 
 TEST(OutputsTest, NeedAFolder) {

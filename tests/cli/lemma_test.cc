@@ -142,7 +142,7 @@ TEST(LemmaTest, CostsTravelAsText) {
   EXPECT_EQ(gpu.exit_status, 0) << gpu.err;
   // No kernel of a GPU has a cost here.
   EXPECT_THAT(ReadAll(folder + "/wanted.txt"), HasSubstr("\n# kernel "));
-  EXPECT_THAT(gpu.err, HasSubstr("have no cost and were estimated: "));
+  EXPECT_THAT(gpu.err, HasSubstr("1 kernel of far away has no cost and was estimated: "));
   ExpectOneLine(RunLemma({"costs", "measure", text}), {"not a file of wanted kernels"});
   ExpectOneLine(RunLemma({"optimize", model, "-o", folder + "/g.lemma", "--wanted", "w.txt"}),
                 {"--wanted: needs --device, and --backend cuda"});

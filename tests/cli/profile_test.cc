@@ -107,7 +107,7 @@ TEST(ProfileTest, FusionOfLayoutCanBeOff) {
     const std::string db = folder + "/a.sqlite", out = folder + "/out.lemma";
     const bool off = std::string(fusion) == "off";
     EXPECT_THAT(RunLemma({"show", model, "--plan=cpu", flag}).out,
-                HasSubstr(off ? "2 kernels on cpu" : "1 kernels on cpu"));
+                HasSubstr(off ? "2 kernels on cpu" : "1 kernel on cpu"));
     EXPECT_EQ(absl::StrContains(RunLemma({"run", model, "--profile", flag}).out, "transpose"), off);
     EXPECT_EQ(
         RunLemma({"optimize", model, "-o", out, "--cost-db", db, "--runs=3", flag}).exit_status, 0);

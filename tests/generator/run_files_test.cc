@@ -235,5 +235,15 @@ TEST(ClassFileTest, MergesAllShardsOfOneRunOnly) {
               HasSubstr("b does not go with a: it is of --max-ops=4, not --max-ops=2"));
 }
 
+TEST(ShardTest, IsReadFromItsText) {
+  for (const Shard& shard : {Shard{0, 1}, Shard{2, 3}})
+    EXPECT_TRUE(*ParseShard(ToString(shard)) == shard);
+  for (const char* text : {"", "1", "1/1", "-1/2", "1/0", "a/2", "1/2/3"}) {
+    EXPECT_THAT(ParseShard(text).status().message(), HasSubstr("is not I/N with I in 0…N-1"))
+        << text;
+  }
+  EXPECT_FALSE(ParseShard(absl::StrCat("0/", kMostShards + 1)).ok());
+}
+
 }  // namespace
 }  // namespace lemma::generator

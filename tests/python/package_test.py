@@ -57,6 +57,8 @@ class OptimizeTest(unittest.TestCase):
         self.assertLessEqual(low, high)
         self.assertEqual(r.kept, r.json["kept_input"])
         self.assertEqual(r.why == "", not r.kept)
+        kept = lemma.optimize("graph g(x: f32[2,3]) {\n y = relu(x) return y }", cost="analytic")
+        self.assertEqual(kept.why, "no rule makes it faster")
         self.assertEqual(len(r.steps), sum(r.json["rules"].values()))
         for number, step in enumerate(r.steps, 1):
             self.assertEqual(step["number"], number)

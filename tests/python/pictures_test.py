@@ -301,7 +301,7 @@ class TablesTest(unittest.TestCase):
         self.assertIn("bit_exact", page)
         page = lemma.prove(TWO_BRANCHES, TWO_BRANCHES.replace("exp", "relu"))._repr_html_()
         self.assertIn("<b>refuted</b>", page)
-        self.assertRegex(page, r"output 0 at \[\d, \d\] is \S+ and \S+<")
+        self.assertRegex(page, r"refuted: output 0\[\d,\d\] is \S+ and \S+<")
 
     def test_a_refutation_of_the_referee(self):
         folder = ROOT / "data" / "referee" / "paddle_lite_9861_epsilon"
@@ -317,7 +317,7 @@ class TablesTest(unittest.TestCase):
         page = lemma.verify(text)._repr_html_()
         self.assertRegex(page, r"<td[^>]*>r</td><td[^>]*>refuted</td>")
         self.assertIn("<b>0 proved, 1 refuted, 0 unknown</b>", page)
-        self.assertRegex(page, r"output 0 at \[0\] is \S+ and \S+ for n = 1<")
+        self.assertRegex(page, r"refuted at n = 1: output 0\[0\] is \S+ and \S+<")
 
     def test_cells_are_escaped(self):
         self.assertIn("&lt;i&gt;", lemma._tables.pairs("t", [("a", "<i>")]))

@@ -26,14 +26,6 @@ std::optional<std::vector<int64_t>> NumbersIn(absl::string_view text, size_t cou
   return numbers;
 }
 
-std::optional<ProductPrecision> PrecisionNamed(absl::string_view name) {
-  for (int p = 0; p <= static_cast<int>(ProductPrecision::kBytes); ++p) {
-    const auto precision = static_cast<ProductPrecision>(p);
-    if (name == Name(precision)) return precision;
-  }
-  return std::nullopt;
-}
-
 // The inverse of TunedSize::ToString.
 std::optional<TunedSize> SizeIn(absl::string_view text) {
   std::vector<absl::string_view> words = absl::StrSplit(text, ' ', absl::SkipEmpty());
@@ -48,7 +40,7 @@ std::optional<TunedSize> SizeIn(absl::string_view text) {
                    (*numbers)[3], (*numbers)[4], words.size() == 3};
     return size;
   }
-  const std::optional<ProductPrecision> precision = PrecisionNamed(words[0]);
+  const std::optional<ProductPrecision> precision = ParseProductPrecision(words[0]);
   const auto numbers = NumbersIn(words[1], 4);
   if (!precision || !numbers || words.size() < 4 || words.size() > 5 || words[2] != "work" ||
       (words.size() == 5 && words[4] != "bulk")) {
@@ -183,7 +175,7 @@ absl::StatusOr<TileTable> TileTable::Parse(absl::string_view text) {
           absl::StrSplit(sides.first, absl::MaxSplits(' ', 1));
       const std::pair<absl::string_view, absl::string_view> numbers =
           absl::StrSplit(sides.second, absl::MaxSplits(" of ", 1));
-      const std::optional<ProductPrecision> precision = PrecisionNamed(names.first);
+      const std::optional<ProductPrecision> precision = ParseProductPrecision(names.first);
       double factor = 0;
       int count = 0;
       if (!precision || !absl::SimpleAtod(numbers.first, &factor) || !(factor > 0) ||

@@ -3,9 +3,16 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "api/execution/running_sizes.h"
+#include "api/models/tensor_files.h"
+#include "base/file.h"
+#include "graph/builder.h"
 #include "graph/onnx/import.h"
+#include "graph/sizes/specialize.h"
 #include "gtest/gtest.h"
 #include "tests/graph/onnx/onnx_text.h"
 
@@ -83,6 +90,60 @@ TEST(SizesTest, AKeptOperatorIsTriedAtSizesOfOne) {
   const DimValues sizes = api::RunningSizes(model, {}, {});
   EXPECT_EQ(sizes.at("m"), 1);
   EXPECT_EQ(sizes.at("n"), 1);
+}
+
+// A model that is read with symbolic sizes, or why its sizes are fixed.
+api::Model WithSymbolicSizes(const std::string& text, api::LoadOptions options, std::string* note) {
+  const std::string path = testing::TempDir() + "/symbolic_sizes.onnx";
+  EXPECT_TRUE(WriteFileAtomically(path, {OnnxModel(text).SerializeAsString()}).ok());
+  auto model = api::LoadWithSymbolicSizes(path, std::move(options), note);
+  EXPECT_TRUE(model.ok()) << model.status();
+  return model.ok() ? *model : api::Model();
+}
+
+TEST(LoadWithSymbolicSizesTest, KeepsThemWhereItCan) {
+  std::string note = "old";
+  const char* relu = "g (float[n] x) => (float[n] y) { y = Relu(x) }";
+  EXPECT_TRUE(IsSymbolic(WithSymbolicSizes(relu, {}, &note).graph));
+  EXPECT_EQ(note, "");
+}
+
+// An RNN has a definition only where the number of its steps is a number.
+TEST(LoadWithSymbolicSizesTest, FixesThemToThoseOfTheInputsIfFewerOperatorsAreUnknown) {
+  const char* rnn =
+      "g (float[n,2,3] x, float[1,4,3] w, float[1,4,4] r) => (float[n,1,2,4] y) "
+      "{ y = RNN<hidden_size = 4>(x, w, r) }";
+  std::string note;
+  EXPECT_TRUE(IsSymbolic(WithSymbolicSizes(rnn, {}, &note).graph));
+  EXPECT_EQ(note, "");
+  const std::string folder = testing::TempDir() + "/inputs";
+  GraphBuilder builder("g");
+  std::vector<Tensor> values;
+  api::LoadOptions options;
+  for (const Shape& shape : {Shape{5, 2, 3}, Shape{1, 4, 3}, Shape{1, 4, 4}}) {
+    values.push_back(*Tensor::Filled({DType::kF32, shape}, 1));
+    const std::string name = absl::StrCat("output_", values.size() - 1);
+    builder.Output(name, builder.Input(absl::StrCat("of_", name), values.back().type()));
+    options.input_files.push_back(absl::StrCat(folder, "/", name, ".pb"));
+  }
+  ASSERT_TRUE(api::SaveOutputs(*std::move(builder).Build(), values, folder).ok());
+  const Graph sized = WithSymbolicSizes(rnn, options, &note).graph;
+  EXPECT_FALSE(IsSymbolic(sized));
+  EXPECT_TRUE(UnknownOperators(sized).empty());
+  EXPECT_TRUE(absl::StartsWith(note, "sizes are fixed to those of --inputs, since ")) << note;
+  options.ranges["n"] = {1, 8};
+  EXPECT_TRUE(IsSymbolic(WithSymbolicSizes(rnn, options, &note).graph));
+  EXPECT_EQ(note, "");
+}
+
+TEST(LoadWithSymbolicSizesTest, ARangeThatCannotBeKeptIsAnError) {
+  const std::string path = testing::TempDir() + "/pool.onnx";
+  const char* pool = "g (float[4,4,l] x) => (float[4,4,k] y) { y = LpPool<kernel_shape = [2]>(x) }";
+  ASSERT_TRUE(WriteFileAtomically(path, {OnnxModel(pool).SerializeAsString()}).ok());
+  api::LoadOptions options;
+  options.ranges["l"] = {4, 8};
+  std::string note;
+  EXPECT_FALSE(api::LoadWithSymbolicSizes(path, options, &note).ok());
 }
 
 }  // namespace

@@ -1,11 +1,12 @@
-#include "cli/generate_progress.h"
+#include "api/generation/progress.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/text_table.h"
 
-namespace lemma::cli {
+namespace lemma::api {
 
 void GenerateProgress::Stage(const std::string& what, int64_t done, int64_t all) {
   if (what != what_ || done < done_) {
@@ -45,13 +46,7 @@ void GenerateProgress::Show() {
                             FormatDuration(static_cast<double>(all_ - done) / rate));
     }
   }
-  line_.Show(text);
+  show_(text);
 }
 
-std::string FormatDuration(double seconds) {
-  if (seconds < 100) return absl::StrFormat("%.0f s", seconds);
-  if (seconds < 6000) return absl::StrFormat("%.0f min", seconds / 60);
-  return absl::StrFormat("%.1f h", seconds / 3600);
-}
-
-}  // namespace lemma::cli
+}  // namespace lemma::api

@@ -1,20 +1,21 @@
-#include "cli/optimize/explain_text.h"
-
+// What the rules of an optimization saved, and what others would cost, as text.
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "api/optimize.h"
 #include "base/text_table.h"
 
-namespace lemma::cli {
+namespace lemma::api {
 namespace {
 
 constexpr size_t kMostRows = 20;
 
 // "-12.3 us ± 0.4 us".
-std::string ChangeText(const api::Alternative& rule) {
+std::string ChangeText(const Alternative& rule) {
   if (!rule.change) return "not priced";
   const double ms = rule.change->ns * 1e-6;
   std::string text = absl::StrCat(ms < 0 ? "-" : "+", FormatMs(std::abs(ms)));
@@ -25,7 +26,7 @@ std::string ChangeText(const api::Alternative& rule) {
 }
 
 // How sure it is that the rule makes the graph faster.
-std::string CertaintyText(const api::Alternative& rule) {
+std::string CertaintyText(const Alternative& rule) {
   if (!rule.change) return "";
   const double ns = rule.change->ns, error = rule.change->error_ns;
   if (rule.change->is_certain) return "cannot be slower";
@@ -35,18 +36,18 @@ std::string CertaintyText(const api::Alternative& rule) {
 
 }  // namespace
 
-std::string ExplainText(const api::OptimizeResult& result) {
+std::string ExplanationText(const OptimizeResult& result) {
   std::string text;
-  const std::vector<api::Alternative> applied = api::ChangesByRule(result.accepted.rewrites);
+  const std::vector<Alternative> applied = ChangesByRule(result.accepted.rewrites);
   if (!applied.empty()) {
     TextTable table({"applied, with the change of time by the costs of kernels", "times", "change",
                      "<certainty"});
-    for (const api::Alternative& rule : applied) {
+    for (const Alternative& rule : applied) {
       table.Row({rule.rule, absl::StrCat(rule.places), ChangeText(rule), CertaintyText(rule)});
     }
     text += table.ToString();
   }
-  const std::vector<api::Alternative>& rules = result.alternatives->rules;
+  const std::vector<Alternative>& rules = result.alternatives->rules;
   if (rules.empty()) {
     text += "no rule matches in the result\n";
   } else {
@@ -58,19 +59,13 @@ std::string ExplainText(const api::OptimizeResult& result) {
     }
     text += table.ToString();
     if (rules.size() > kMostRows) {
-      absl::StrAppend(&text, rules.size() - kMostRows, " more rules match; --json lists them\n");
+      absl::StrAppend(
+          &text, FormatCount(static_cast<int64_t>(rules.size() - kMostRows), "more rule"),
+          rules.size() == kMostRows + 1 ? " matches" : " match", "; --json lists them\n");
     }
   }
   if (!result.alternatives->is_complete) text += "not all places were priced: the time was over\n";
   return text;
 }
 
-std::string PairedText(const api::RatioInterval& ratio) {
-  const double gain = 100 * (1 - ratio.median), noise = 50 * (ratio.high - ratio.low);
-  std::string text = absl::StrFormat("%.1f %% %s", std::abs(gain), gain >= 0 ? "faster" : "slower");
-  const bool is_noise = ratio.low <= 1 && ratio.high >= 1;
-  absl::StrAppendFormat(&text, is_noise ? ", within noise (±%.1f %%)" : " (±%.1f %%)", noise);
-  return text;
-}
-
-}  // namespace lemma::cli
+}  // namespace lemma::api

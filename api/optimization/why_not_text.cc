@@ -1,5 +1,4 @@
-#include "cli/optimize/why_not_text.h"
-
+// Where a rule was not applied, and why, as text.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -8,14 +7,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "api/optimization/why_not.h"
 #include "base/text_table.h"
 
-namespace lemma::cli {
+namespace lemma::api {
 namespace {
-
-using api::WhyNotGraph;
-using api::WhyNotGroup;
-using api::WhyNotReport;
 
 constexpr size_t kMostPlaces = 4;  // that are printed of a group
 
@@ -57,28 +53,10 @@ std::string GraphText(const std::string& what, const std::string& anchor, const 
 
 }  // namespace
 
-std::string Exclusion(const WhyNotReport& report, const std::string& numerics) {
-  using Excluded = WhyNotReport::Excluded;
-  switch (report.excluded) {
-    case Excluded::kNot:
-      return "";
-    case Excluded::kDisabled:
-      return "--disable names it";
-    case Excluded::kNotAmongOnly:
-      return "--only leaves it out";
-    case Excluded::kContract:
-      return absl::StrCat("it is ", Name(report.contract), ", which --numerics=", numerics,
-                          " does not allow");
-    case Excluded::kUnproved:
-      return report.problem;
-  }
-  return "";
-}
-
-std::string WhyNotText(const WhyNotReport& report, const std::string& numerics, bool memory) {
+std::string TextOf(const WhyNotReport& report, const std::string& excluded, bool memory) {
   std::string text = absl::StrCat("rule ", report.rule, " (", SourceText(report), "): ");
-  if (const std::string why = Exclusion(report, numerics); !why.empty()) {
-    absl::StrAppend(&text, "the search did not use it: ", why, "\n");
+  if (!excluded.empty()) {
+    absl::StrAppend(&text, "the search did not use it: ", excluded, "\n");
   } else {
     absl::StrAppend(
         &text, report.applied == 0 ? "not applied" : absl::StrCat("applied ", report.applied, " x"),
@@ -88,4 +66,4 @@ std::string WhyNotText(const WhyNotReport& report, const std::string& numerics, 
                       GraphText("result", report.anchor, report.result, memory));
 }
 
-}  // namespace lemma::cli
+}  // namespace lemma::api

@@ -1,34 +1,32 @@
-// Shows the progress of `lemma generate` and estimates the remaining time.
-#ifndef LEMMA_CLI_GENERATE_PROGRESS_H_
-#define LEMMA_CLI_GENERATE_PROGRESS_H_
+// Tells of the progress of a run of the generator, and estimates the remaining time.
+#ifndef LEMMA_API_GENERATION_PROGRESS_H_
+#define LEMMA_API_GENERATION_PROGRESS_H_
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <utility>
 
-#include "base/progress_line.h"
+namespace lemma::api {
 
-namespace lemma::cli {
-
-// Shows one line, such as "deciding: 120 of 800, 96 proved, 14.2 a second, 680 left: about 48 s".
-// Not thread-safe.
+// Gives lines such as "deciding: 120 of 800, 96 proved, 14.2 a second, 680 left: about 48 s" to
+// `show`: one when a stage begins, then at most ten a second. Not thread-safe.
 class GenerateProgress {
  public:
-  // `quiet`: show nothing.
-  explicit GenerateProgress(bool quiet) : line_(quiet) {}
+  explicit GenerateProgress(std::function<void(const std::string&)> show)
+      : show_(std::move(show)) {}
 
   // As GenerateOptions::progress (api/generate.h).
   void Stage(const std::string& what, int64_t done, int64_t all);
   // As GenerateOptions::decided: counts one decision.
   void Decided(bool proved, bool known);
-  // Removes the line.
-  void Clear() { line_.Clear(); }
 
  private:
   using Clock = std::chrono::steady_clock;
   void Show();
 
-  ProgressLine line_;
+  std::function<void(const std::string&)> show_;
   std::string what_;                 // the stage
   int64_t done_ = 0, all_ = 0;       // the arguments of the last call of Stage
   int64_t proved_ = 0;               // proved candidates in the whole run
@@ -37,9 +35,6 @@ class GenerateProgress {
   Clock::time_point began_, shown_;  // when the stage began; when the line was last shown
 };
 
-// "48 s" below 100 s, "12 min" below 100 min, otherwise "3.5 h".
-std::string FormatDuration(double seconds);
+}  // namespace lemma::api
 
-}  // namespace lemma::cli
-
-#endif  // LEMMA_CLI_GENERATE_PROGRESS_H_
+#endif  // LEMMA_API_GENERATION_PROGRESS_H_
