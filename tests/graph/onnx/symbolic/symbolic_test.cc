@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "graph/onnx/export.h"
 #include "graph/onnx/import.h"
+#include "graph/onnx/sizes/asked_size.h"
 #include "graph/sizes/specialize.h"
 #include "gtest/gtest.h"
 #include "tests/graph/onnx/onnx_text.h"
@@ -406,11 +407,13 @@ TEST(SymbolicTest, RaisesLeastLengthsWhereShorterOnesAreErrors) {
 }
 
 TEST(SymbolicTest, LeastLengthsReachTheEndOfTheRange) {
-  for (const SizeRange& range : {SizeRange{1, 65}, {1, 100}, {3, 90}}) {
-    ImportOptions options;
-    options.ranges["l"] = range;
-    EXPECT_THAT(DimsOfImport(kMirrored, options), Contains(Pair("l", SizeRange{65, range.most})));
+  const auto least = [](const SizeRange& range) {
+    return LeastLength({*ToSize(SymbolicDim("l", range)), 65, true, "Pad"});
+  };
+  for (const SizeRange& range : {SizeRange{1, 65}, {1, 100}, {3, 90}, {1, SizeRange::kNoLimit}}) {
+    EXPECT_EQ(least(range), std::pair(std::string("l"), int64_t{65}));
   }
+  EXPECT_EQ(least({1, 64}), std::nullopt);
 }
 
 TEST(SymbolicTest, OtherBordersDoNotRaiseLeastLengths) {
