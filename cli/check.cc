@@ -186,8 +186,9 @@ absl::StatusOr<int> RunCheck(Arguments arguments) {
              "with --kernels: NVRTC compiles every kernel too, for this architecture");
   flags.Sizes("dim", &check.dims,
               "with --plan or --kernels: size of a symbolic dimension of an ONNX model");
-  flags.String("rules", &check.rules, "FILE",
-               "rules whose records are believed, instead of the built-in ones");
+  flags.String(
+      "rules", &check.rules, "FILE|all,...",
+      "rules whose records are believed, instead of the built-in ones; a list: those of all");
   flags.Bool("prove", &check.prove, "believe no record: prove the certificate's rules anew");
   flags.String(
       "proofs", &check.proofs, "DIR",

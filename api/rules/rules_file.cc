@@ -5,11 +5,13 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "api/models/model_file.h"
 #include "api/rules/builtin_rules.h"
@@ -62,12 +64,46 @@ bool IsText(const std::string& bytes) {
   });
 }
 
+// The rules of several files, one after the other; of rules that are equal up to names, the first.
+absl::StatusOr<RulesFile> RulesOfFiles(const std::vector<std::string>& paths, RuleKinds kinds) {
+  RulesFile all;
+  absl::flat_hash_set<std::string> known;
+  absl::flat_hash_map<std::string, std::string> file_of;  // by name of a rule
+  for (const std::string& path : paths) {
+    if (path.empty()) {
+      return absl::InvalidArgumentError("the list of rules has an empty name between commas");
+    }
+    auto file = LoadRulesFile(path, kinds);
+    if (!file.ok()) return file.status();
+    absl::StrAppend(&all.name, all.name.empty() ? "" : ", ", file->name);
+    const bool has_late = file->late.first < file->late.second;
+    for (size_t i = 0; i < file->rules.size(); ++i) {
+      if (has_late && i == file->late.first) all.late.first = all.rules.size();
+      Substitution& rule = file->rules[i];
+      if (known.insert(CanonicalText(rule)).second) {
+        const auto [other, is_new] = file_of.try_emplace(rule.name, file->name);
+        if (!is_new) {
+          return absl::InvalidArgumentError(absl::StrCat("two rules are named ", rule.name,
+                                                         ", one in ", other->second,
+                                                         " and another in ", file->name));
+        }
+        all.rules.push_back(std::move(rule));
+      }
+      if (has_late && i + 1 == file->late.second) all.late.second = all.rules.size();
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
 absl::StatusOr<RulesFile> LoadRulesFile(const std::string& path, RuleKinds kinds) {
   if (path.empty() || path == kAllRules) return AllRules();
   if (path == kStarterRules) return StarterRules();
   std::error_code error;
+  if (absl::StrContains(path, ',') && !std::filesystem::exists(path, error)) {
+    return RulesOfFiles(absl::StrSplit(path, ','), kinds);
+  }
   if (std::filesystem::is_directory(path, error)) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": is a folder, not a file of rules"));
   }

@@ -14,8 +14,9 @@
 namespace lemma::api {
 
 struct RulesFile {
-  std::string name;                 // its path, or "built-in rules", or "built-in starter rules"
-  std::string text;                 // its contents; empty for the set "all" (see TextOf)
+  // Its path, or "built-in rules", or "built-in starter rules"; of a list, all of them.
+  std::string name;
+  std::string text;  // its contents; empty for the set "all" and for a list (see TextOf)
   std::vector<Substitution> rules;  // at least one
   // Whether the rules are part of the program. Their proof records are current, because Lemma's
   // tests check this.
@@ -30,7 +31,9 @@ struct RulesFile {
 constexpr char kAllRules[] = "all";          // rules written by hand, and generated rules
 constexpr char kStarterRules[] = "starter";  // only the rules written by hand
 
-// Reads a file, or a built-in set; "" stands for "all". InvalidArgument if the file is not text,
+// Reads a file, or a built-in set; "" stands for "all". A list of them, with commas between, gives
+// the rules of each in turn, and of rules that are equal up to names only the first; two rules with
+// one name are an error. InvalidArgument if the file is not text,
 // has no rules, or is not well-formed. Messages begin with the file's name. In the set "all", rules
 // written by hand come before generated rules. If rules of the set are equal up to names
 // (rewrite/rules/canonical_text.h), only the first is kept. A generated rule is named FILE_NAME:

@@ -13,9 +13,9 @@
 namespace lemma::cli {
 void OptimizeFlags::AddTo(Flags* flags) {
   flags->String("output|o", &output, "OUT", "where to: .onnx, .lemma or .txt, .pb");
-  flags->String("rules", &rules, "FILE|starter|all",
-                "rules to use: a file, the built-in ones that are written by hand, or all built-in "
-                "ones, the default");
+  flags->String("rules", &rules, "FILE|starter|all,...",
+                "rules to use: files, the built-in ones that are written by hand (starter), all "
+                "built-in ones (the default), or a list of these");
   flags->Bool("allow-unproved", &allow_unproved,
               "use rules whose proof is missing or out of date too");
   flags->List("disable", &disable, "RULE,...", "rules not to use");

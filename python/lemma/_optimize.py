@@ -158,7 +158,7 @@ def optimize(
     cost_db: Union[str, "os.PathLike[str]", None] = None,
     objective: str = "time",
     memory_limit: Optional[int] = None,
-    rules: Union[str, "os.PathLike[str]", _rules.Rules, None] = None,
+    rules: Union[_rules.Source, Sequence[_rules.Source], None] = None,
     disable: Sequence[str] = (),
     only: Sequence[str] = (),
     dims: Optional[Mapping[str, int]] = None,
@@ -180,7 +180,8 @@ def optimize(
     pet="on", alpha=1.1. `dims` fixes symbolic dimensions, `ranges` bounds those that stay symbolic by
     the least and the largest size, and `hints` are sizes to optimize for: {"batch": 8}, or several
     of these. `inputs`: arrays or files with values of the inputs in order. `report`: a file for a
-    page (HTML) about the optimization. `progress` is called with a line of text, at most ten times a
+    page (HTML) about the optimization. `rules`: a file, a text, "starter", or a list such as
+    ["all", "mine.txt"]. `progress` is called with a line of text, at most ten times a
     second. Ctrl-C ends the work.
     """
     flags: Dict[str, Any] = {

@@ -146,13 +146,14 @@ def check(
     samples: int = 1,
     seed: Optional[int] = None,
     prove: bool = False,
-    rules: Union[str, "os.PathLike[str]", _rules.Rules, None] = None,
+    rules: Union[_rules.Source, Sequence[_rules.Source], None] = None,
 ) -> Answer:
     """Repeats the optimization, or the proof of `referee`, that a certificate records.
 
     The certificate is a file, or its text. The models are files, because a certificate names them by
     the hashes of their files. `prove` proves the rules of an optimization anew. `rules` are believed
-    in place of the built-in ones. `problem` of the answer says why it is rejected.
+    in place of the built-in ones; ["all", "mine.txt"] believes both. `problem` of the answer says
+    why it is rejected.
     """
     with tempfile.TemporaryDirectory(prefix="lemma-") as folder:
         if isinstance(certificate, str) and "\n" in certificate:

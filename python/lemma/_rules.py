@@ -5,7 +5,7 @@ import os
 import pathlib
 import tempfile
 from json import loads as read_json
-from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 from lemma import _command, _drawing, _files, _tables
 
@@ -149,9 +149,19 @@ class Rules:
         return f"<lemma.Rules: {len(self)}>"
 
 
+Source = Union[str, "os.PathLike[str]", Rules]
+
+
 @contextlib.contextmanager
-def as_file(source: Union[str, "os.PathLike[str]", Rules]) -> Iterator[str]:
-    """The file of rules, of a text (a string with line breaks), or the name of built-in ones."""
+def as_file(source: Union[Source, Sequence[Source]]) -> Iterator[str]:
+    """The file of rules, of a text (a string with line breaks), or the name of built-in ones.
+
+    Of a sequence: all of them, with commas between.
+    """
+    if isinstance(source, (list, tuple)):
+        with contextlib.ExitStack() as files:
+            yield ",".join([files.enter_context(as_file(one)) for one in source])
+        return
     if isinstance(source, Rules):
         source = source.text
     if source in ("starter", "all"):

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "api/rules/explain.h"
 #include "api/rules/export.h"
 #include "api/rules/import_taso.h"
@@ -35,6 +36,9 @@ constexpr char kTwice[] =
 constexpr char kThrice[] =
     "rule thrice(x: [n]) bit_exact { w = relu(x) y = relu(w) z = relu(y) return z } => "
     "{ y = relu(x) return y }\n";
+constexpr char kFive[] =
+    "rule five(x: [n]) bit_exact { a = relu(x) b = relu(a) c = relu(b) d = relu(c) e = relu(d) "
+    "return e } => { y = relu(x) return y }\n";
 constexpr char kNeg[] =
     "rule neg(x: [n]) bit_exact { y = neg(x) z = neg(y) return z } => { return x }\n";
 
@@ -82,6 +86,30 @@ TEST(RulesFileTest, BuiltInRules) {
 }
 
 // A file of the name of a built-in set is written with its folder.
+TEST(RulesFileTest, AListHasTheRulesOfEach) {
+  const auto all = api::LoadRulesFile("all");
+  ASSERT_TRUE(all.ok()) << all.status();
+  const std::string mine = WriteTemp("mine.txt", kFive), neg = WriteTemp("neg.txt", kNeg);
+  for (const bool first : {false, true}) {
+    const auto both = api::LoadRulesFile(first ? mine + ",all" : "all," + mine);
+    ASSERT_TRUE(both.ok()) << both.status();
+    EXPECT_EQ(both->rules.size(), all->rules.size() + 1);
+    EXPECT_FALSE(both->is_builtin);
+    EXPECT_EQ(both->late.first, all->late.first + (first ? 1 : 0));
+    EXPECT_EQ(both->late.second, all->late.second + (first ? 1 : 0));
+    EXPECT_EQ(both->rules[both->late.first].name, all->rules[all->late.first].name);
+  }
+  EXPECT_EQ(api::LoadRulesFile(mine + "," + neg)->rules.size(), 2u);
+  EXPECT_EQ(api::LoadRulesFile(mine + "," + mine)->rules.size(), 1u);
+  // A file may have a comma in its name.
+  EXPECT_EQ(api::LoadRulesFile(WriteTemp("a,b.txt", kNeg))->rules.size(), 1u);
+  EXPECT_THAT(api::LoadRulesFile(mine + ",,all").status().message(), HasSubstr("empty name"));
+  EXPECT_THAT(api::LoadRulesFile(mine + ",none.txt").status().message(), HasSubstr("none.txt"));
+  const std::string other =
+      WriteTemp("other.txt", absl::StrReplaceAll(kNeg, {{"rule neg(", "rule five("}}));
+  EXPECT_THAT(api::LoadRulesFile(mine + "," + other).status().message(), HasSubstr("two rules"));
+}
+
 TEST(RulesFileTest, FilesThatAreNamedLikeBuiltInRules) {
   EXPECT_EQ(api::LoadRulesFile(WriteTemp("all", kNeg))->rules.size(), 1u);
 }

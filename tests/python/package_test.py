@@ -164,6 +164,8 @@ class OptimizeTest(unittest.TestCase):
             self.assertFalse(result.kept)
             certificate = after + ".cert"
             self.assertTrue(lemma.check(before, after, certificate, samples=0, rules=proved))
+            self.assertTrue(lemma.check(before, after, certificate, samples=0, rules=["all", proved]))
+            self.assertFalse(lemma.check(before, after, certificate, samples=0, rules=["all", "starter"]))
             self.assertFalse(lemma.check(before, after, certificate, samples=0))
 
     def test_inputs_and_a_page(self):
