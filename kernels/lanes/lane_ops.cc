@@ -106,6 +106,11 @@ const LaneOps<T>& Choose(const LaneOps<T>* (*avx512)(), const LaneOps<T>* (*avx2
   return best == nullptr ? baseline : *best;
 }
 
+const LaneOps<Field>& FieldLanesBaseline() {
+  static const LaneOps<Field> ops = baseline::Make<Field>(baseline::FieldTile, 4, 4);
+  return ops;
+}
+
 }  // namespace lane_internal
 
 namespace li = lane_internal;
@@ -139,8 +144,12 @@ const LaneOps<int64_t>& Lanes<int64_t>() {
 
 template <>
 const LaneOps<Field>& Lanes<Field>() {
-  static const LaneOps<Field> ops = li::baseline::Make<Field>(li::baseline::FieldTile, 4, 4);
-  return ops;
+  static const LaneOps<Field> best = [] {
+    LaneOps<Field> ops = li::FieldLanesBaseline();
+    li::UseIfma(&ops);
+    return ops;
+  }();
+  return best;
 }
 
 template <class T>

@@ -73,6 +73,12 @@ class Machine {
     int64_t offset = 0;  // added to all values; 0 unless the values are indices of cells
     int64_t At(int thread) const { return data[uniform ? 0 : thread] + offset; }
   };
+  // By thread: the number of a cell.
+  struct Cells {
+    int64_t same = 0;           // of all threads, if `each` is empty
+    std::vector<int64_t> each;  // by thread
+    int64_t operator[](int thread) const { return each.empty() ? same : each[thread]; }
+  };
   struct Range {
     int64_t least = 0, most = 0;
   };
@@ -101,13 +107,16 @@ class Machine {
   void MakeWord(const Call& call, const Mask& mask);
   void MoveWords(const Call& call, const Mask& mask);
   void MultiplyAdd(const Call& call, const Mask& mask);
+  // The product of the warp that begins with thread `first`.
+  void MultiplyAddWarp(const Call& call, int first, const Cells* sums, const Cells& left,
+                       const Cells& right);
   void MakeByteWord(const Call& call, const Mask& mask);
   void MultiplyAddBytes(const Call& call, const Mask& mask);
   void LoadStaged(const Call& call, const Mask& mask);
   void StoreFloats(const Call& call, const Mask& mask);
-  // By thread: the number of the cell at a place, in a variable in registers. A fault if the array
-  // has fewer than `room` cells from this cell on.
-  std::vector<int64_t> CellsOf(const Place& place, int64_t room, const Mask& mask);
+  // The cell at a place, in a variable in registers. A fault if the array has fewer than `room`
+  // cells from this cell on.
+  Cells CellsOf(const Place& place, int64_t room, const Mask& mask);
   // By thread: the first byte of a place in shared memory.
   std::vector<int64_t> AddressesOf(const Place& place, const Mask& mask);
   // Reads or writes `count` words or floats (`kind`), of 4 bytes each, from byte `address` on, as

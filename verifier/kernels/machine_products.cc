@@ -251,7 +251,7 @@ void Machine::IssueProduct(const Call& call, const Mask& mask) {
     // Lane l holds rows l / 4 and l / 4 + 8 at depths 2 (l % 4) and one more, and 8 more.
     const int words = call.places[1].variable;
     used.push_back(words);
-    const std::vector<int64_t> cells = CellsOf(call.places[1], 8, mask);
+    const Cells cells = CellsOf(call.places[1], 8, mask);
     const int64_t* const numbers = Registers(words);
     left.resize(kGroupRows * kDepth);
     for (int64_t row = 0; row < kGroupRows && !stopped(); ++row) {
