@@ -45,15 +45,6 @@ void BlockMemory::Begin() {
   barriers_.clear();
 }
 
-BlockMemory::Cell& BlockMemory::At(int64_t cell) {
-  Cell& result = cells_[cell];
-  if (result.block != block_) {
-    result = Cell();
-    result.block = block_;
-  }
-  return result;
-}
-
 BlockMemory::Mark BlockMemory::MarkOf(const Access& who) const {
   Mark mark;
   mark.block = block_;
@@ -87,7 +78,7 @@ bool BlockMemory::PhaseIsKnown(int role, const Barrier& barrier, int64_t phase) 
   return false;
 }
 
-const char* BlockMemory::CheckWrite(const Access& who, const Cell& cell) const {
+const char* BlockMemory::CheckWrite(const Access& who, const Cell& cell, int64_t number) const {
   if (cell.is_barrier) return "writes the memory of a barrier";
   if (cell.kind != Kind::kNone) {
     const bool known = cell.barrier >= 0
@@ -98,8 +89,8 @@ const char* BlockMemory::CheckWrite(const Access& who, const Cell& cell) const {
   if (!Ordered(who, cell.read)) {
     return "a thread writes shared memory that another one reads, without a barrier between";
   }
-  for (int r = 0; r < roles_; ++r) {
-    const int64_t group = cell.product[r] - 1;
+  for (int r = 0; cell.has_products && r < roles_; ++r) {
+    const int64_t group = products_[number][r] - 1;
     if (group < 0) continue;
     const bool over =
         group < static_cast<int64_t>(done_[r].size()) && Knows(who.role, r, done_[r][group]);
@@ -108,34 +99,44 @@ const char* BlockMemory::CheckWrite(const Access& who, const Cell& cell) const {
   return "";
 }
 
-const char* BlockMemory::Read(const Access& who, int64_t cell, Kind kind, int64_t* value) {
-  Cell& c = At(cell);
-  if (c.kind == Kind::kNone) return "a thread reads shared memory that nothing wrote";
-  if (c.barrier >= 0 || c.kind != kind) return "a thread reads shared memory as another type";
-  if (!Ordered(who, c.written)) {
-    return "a thread reads shared memory that another one writes, without a barrier between";
-  }
-  Mark mark = MarkOf(who);
-  if (!Ordered(who, c.read)) {
+const char* BlockMemory::Read(const Access& who, int64_t cell, int64_t count, Kind kind,
+                              int64_t* values) {
+  const Mark mark = MarkOf(who);
+  for (int64_t i = 0; i < count; ++i) {
+    Cell& c = At(cell + i);
+    if (c.kind == Kind::kNone) return "a thread reads shared memory that nothing wrote";
+    if (c.barrier >= 0 || c.kind != kind) return "a thread reads shared memory as another type";
+    if (!Ordered(who, c.written)) {
+      return "a thread reads shared memory that another one writes, without a barrier between";
+    }
+    values[i] = c.value;
+    if (Ordered(who, c.read)) {
+      c.read = mark;
+      continue;
+    }
     // Earlier reads count too.
-    if (c.read.role != who.role) mark.role = Mark::kSeveral;
-    mark.thread = Mark::kSeveral;
-    if (c.read.warp != who.warp) mark.warp = Mark::kSeveral;
+    const Mark before = c.read;
+    c.read = mark;
+    if (before.role != who.role) c.read.role = Mark::kSeveral;
+    c.read.thread = Mark::kSeveral;
+    if (before.warp != who.warp) c.read.warp = Mark::kSeveral;
   }
-  c.read = mark;
-  *value = c.value;
   return "";
 }
 
-const char* BlockMemory::Write(const Access& who, int64_t cell, Kind kind, int64_t value) {
-  Cell& c = At(cell);
-  const char* what = CheckWrite(who, c);
-  if (*what != 0) return what;
-  c.kind = kind;
-  c.value = value;
-  c.written = MarkOf(who);
-  c.barrier = -1;
-  c.product = {};
+const char* BlockMemory::Write(const Access& who, int64_t cell, int64_t count, Kind kind,
+                               const int64_t* values) {
+  const Mark mark = MarkOf(who);
+  for (int64_t i = 0; i < count; ++i) {
+    Cell& c = At(cell + i);
+    const char* what = CheckWrite(who, c, cell + i);
+    if (*what != 0) return what;
+    c.kind = kind;
+    c.value = values[i];
+    c.written = mark;
+    c.barrier = -1;
+    c.has_products = false;
+  }
   return "";
 }
 
@@ -263,7 +264,7 @@ const char* BlockMemory::Copy(int role, int64_t cell, int64_t barrier, int64_t v
   const auto found = barrier_at_.find(barrier);
   if (Find(barrier) == nullptr) return "a barrier that is not made and published";
   Cell& c = At(cell);
-  const char* what = CheckWrite({role, kNoThread, kNoThread}, c);
+  const char* what = CheckWrite({role, kNoThread, kNoThread}, c, cell);
   if (*what != 0) return what;
   if (c.kind != Kind::kNone && c.barrier < 0) {
     return "the copy engine writes where threads wrote, without a fence between";
@@ -277,7 +278,7 @@ const char* BlockMemory::Copy(int role, int64_t cell, int64_t barrier, int64_t v
   c.value = value;
   c.barrier = found->second;
   c.phase = static_cast<int32_t>(b.phase);
-  c.product = {};
+  c.has_products = false;
   b.copies = true;
   return "";
 }
@@ -299,7 +300,10 @@ const char* BlockMemory::ReadForProduct(int role, int64_t cell, int64_t* value) 
   const bool waited =
       c.phase < static_cast<int64_t>(b.waited.size()) && b.waited[c.phase][role] > 0;
   if (!waited) return "a product reads what a copy may still write";
-  c.product[role] = static_cast<int32_t>(groups_[role]) + 1;
+  if (products_.empty()) products_.resize(cells_.size());
+  if (!c.has_products) products_[cell] = {};
+  c.has_products = true;
+  products_[cell][role] = static_cast<int32_t>(groups_[role]) + 1;
   *value = c.value;
   return "";
 }

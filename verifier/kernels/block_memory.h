@@ -22,8 +22,8 @@
 namespace lemma::kernels {
 
 // Functions that return text return "" if all is well, otherwise the fault. Cells are numbered from
-// 0; a cell has 2 bytes. An argument `cell` must be the number of an existing cell; this is not
-// checked. Arguments `at` and `barrier` are the offset of a barrier's first byte in the memory.
+// 0; a cell has 2 bytes. An argument `cell`, and the cells after it that a function accesses, must
+// exist; this is not checked. Arguments `at` and `barrier` are the offset of a barrier's first byte in the memory.
 class BlockMemory {
  public:
   static constexpr int kMostRoles = 8;
@@ -46,10 +46,11 @@ class BlockMemory {
   int64_t bytes() const { return bytes_; }
 
   // --- Threads ---
-  // Read sets *value to the number that a thread wrote last, which must have the same `kind`.
-  // Threads cannot read copied numbers.
-  const char* Read(const Access& who, int64_t cell, Kind kind, int64_t* value);
-  const char* Write(const Access& who, int64_t cell, Kind kind, int64_t value);
+  // Accesses `count` cells from `cell` on. Read sets `values` to the numbers that threads wrote last,
+  // which must have the same `kind`. Threads cannot read copied numbers.
+  const char* Read(const Access& who, int64_t cell, int64_t count, Kind kind, int64_t* values);
+  const char* Write(const Access& who, int64_t cell, int64_t count, Kind kind,
+                    const int64_t* values);
   // To be called when all threads of the warp have met.
   void SyncWarp(int warp) { ++warp_interval_[warp]; }
   // To be called when all threads of these roles have met.
@@ -116,9 +117,12 @@ class BlockMemory {
     bool is_barrier = false;
     int64_t value = 0;
     Mark read, written;
-    int32_t barrier = -1, phase = 0;               // of the copy that wrote it; -1: a thread did
-    std::array<int32_t, kMostRoles> product = {};  // by role: 1 + the last group that read it
+    int32_t barrier = -1, phase = 0;  // of the copy that wrote it; -1: a thread did
+    // Whether products_ of the cell counts.
+    bool has_products = false;
   };
+  // By role: 1 + the last group of products that read a cell.
+  using Products = std::array<int32_t, kMostRoles>;
   struct Barrier {
     int64_t count = 0, arrivals = 0, bytes = 0;
     int made_by = 0, thread = 0;  // the role and the thread that made it
@@ -134,15 +138,22 @@ class BlockMemory {
     std::array<int64_t, kMostRoles> waits = {};  // how many phases each role has waited for
   };
 
-  Cell& At(int64_t cell);
+  Cell& At(int64_t cell) {
+    Cell& result = cells_[cell];
+    if (result.block != block_) {
+      result = Cell();
+      result.block = block_;
+    }
+    return result;
+  }
   Mark MarkOf(const Access& who) const;
   bool Ordered(const Access& who, const Mark& mark) const;
   // Whether all that `other` did up to `time` is ordered before what `role` does now.
   bool Knows(int role, int other, int64_t time) const {
     return role == other || clock_[role][other] >= time;
   }
-  // What is wrong if `who` writes the cell now.
-  const char* CheckWrite(const Access& who, const Cell& cell) const;
+  // What is wrong if `who` writes the cell, which has this number, now.
+  const char* CheckWrite(const Access& who, const Cell& cell, int64_t number) const;
   // Whether `role` knows that a phase has ended.
   bool PhaseIsKnown(int role, const Barrier& barrier, int64_t phase) const;
   Barrier* Find(int64_t at);
@@ -153,6 +164,7 @@ class BlockMemory {
   const int roles_;
   int32_t block_ = 0;
   std::vector<Cell> cells_;
+  std::vector<Products> products_;  // by cell; empty before the first product
   std::vector<Clock> clock_;  // by role
   // By role: what it knows of accesses by the threads of other roles. One thread's arrival at a
   // barrier of the copy engine does not say what the other threads of its role have done.

@@ -152,6 +152,8 @@ class Machine {
 
   // --- Expressions (machine_expressions.cc) ---
   Operand Evaluate(const Expr& e, const Mask& mask);
+  // The value of a uniform expression that is an integer; 0 after a fault.
+  int64_t EvaluateUniform(const Expr& e, const Mask& mask);
   Operand Binary(const Expr& e, const Mask& mask);
   Operand Logical(const Expr& e, const Mask& mask);
   Operand Choose(const Expr& e, const Mask& mask);
@@ -168,6 +170,9 @@ class Machine {
   // their range, found without computing the sum for each thread. False for any other index, or if
   // the sum may overflow.
   bool Steady(Expr* e, const Mask& mask, Operand* values, Range* range);
+  // The numbers of a variable in registers, by thread, at `indices`, which must be uniform; nullptr
+  // after a fault.
+  int64_t* RegistersAt(int variable, const std::vector<ExprPtr>& indices, const Mask& mask);
   // By thread: the number of the cell of an array at `indices`. A fault if an index is outside the
   // array.
   Operand Cell(int variable, const std::vector<ExprPtr>& indices, const Mask& mask);

@@ -73,10 +73,26 @@ std::vector<int64_t> Machine::AddressesOf(const Place& place, const Mask& mask) 
   for (int64_t dim : v.dims) size *= dim;
   std::vector<int64_t> addresses(threads_);
   const int64_t* const start = Registers(place.variable);
-  for (int i = 0; i < threads_; ++i) addresses[i] = start[v.uniform ? 0 : i];
+  if (v.uniform) {
+    std::fill(addresses.begin(), addresses.end(), *start);
+  } else {
+    std::copy_n(start, threads_, addresses.begin());
+  }
   for (size_t k = 0; k < place.indices.size() && !stopped(); ++k) {
     const Operand index = Evaluate(*place.indices[k], mask);
     if (k > 0) size /= v.dims[k - 1];
+    const bool inside =
+        k == 0 ||
+        (index.uniform ? *index.data >= 0 && *index.data < v.dims[k - 1]
+                       : Lanes<int64_t>().within(index.data, 0, v.dims[k - 1] - 1, threads_));
+    if (inside && index.uniform) {
+      for (int64_t& address : addresses) address += *index.data * size;
+      continue;
+    }
+    if (inside) {
+      Lanes<int64_t>().mul_add_vs(addresses.data(), index.data, &size, threads_);
+      continue;
+    }
     for (int i = 0; i < threads_ && !stopped(); ++i) {
       if (mask.on[i] == 0) continue;
       const int64_t at = index.At(i);
@@ -98,12 +114,10 @@ void Machine::AccessShared(bool write, int64_t address, int64_t count, BlockMemo
   }
   if (address % (count * kUnitBytes) != 0) return Fault("a pack is not aligned", thread);
   const BlockMemory::Access who = {role_, first_ + thread, (first_ + thread) / kWarp};
-  for (int64_t n = 0; n < 2 * count && !stopped(); ++n) {
-    const int64_t cell = address / BlockMemory::kCellBytes + n;
-    Expect(write ? memory.Write(who, cell, kind, numbers[n])
-                 : memory.Read(who, cell, kind, &numbers[n]),
-           thread);
-  }
+  const int64_t cell = address / BlockMemory::kCellBytes;
+  Expect(write ? memory.Write(who, cell, 2 * count, kind, numbers)
+               : memory.Read(who, cell, 2 * count, kind, numbers),
+         thread);
 }
 
 void Machine::MakeWord(const Call& call, const Mask& mask) {
@@ -180,40 +194,38 @@ void AddProducts(const Field (*rows)[kProductRows], const Field (*columns)[kProd
 // and columns 2 (l % 4) and 2 (l % 4) + 1 of the same rows of the sum.
 void Machine::MultiplyAddWarp(const Call& call, int first, const Cells* sums, const Cells& left,
                               const Cells& right) {
-  int64_t* const sum[2] = {Registers(call.places[0].variable), Registers(call.places[1].variable)};
-  const int64_t *const a = Registers(call.places[2].variable), *const b = Registers(
-                                                                   call.places[3].variable);
-  auto number = [&](const int64_t* registers, int64_t cell, int thread) {
-    return Field::FromRaw(static_cast<uint64_t>(registers[cell * threads_ + thread]));
+  // The number of lane l that lies `offset` cells behind `cells`.
+  auto at = [&](int variable, const Cells& cells, int64_t offset, int lane) -> int64_t& {
+    return Registers(variable)[(cells[first + lane] + offset) * threads_ + first + lane];
   };
   const int numbers = NumbersPerWord(kernel_.words);
   Field rows[kProductDepth][kProductRows], columns[kProductDepth][kProductColumns];
   Field totals[kProductColumns][kProductRows];
-  for (int lane = 0; lane < kWarp; ++lane) {
-    const int thread = first + lane, line = lane / 4, word = lane % 4;
+  auto field = [](int64_t raw) { return Field::FromRaw(static_cast<uint64_t>(raw)); };
+  for (int half = 0; half < 2; ++half) {  // of the depth
     for (int n = 0; n < numbers; ++n) {
-      for (int half = 0; half < 2; ++half) {  // of the depth
-        const int k = (word + 4 * half) * numbers + n;
-        for (int r = 0; r < 2; ++r) {
-          rows[k][line + 8 * r] = number(a, left[thread] + 2 * (r + 2 * half) + n, thread);
-        }
-        columns[k][line] = number(b, right[thread] + 2 * half + n, thread);
-      }
-    }
-    for (int r = 0; r < 2; ++r) {
-      for (int j = 0; j < 2; ++j) {
-        totals[2 * word + j][line + 8 * r] = number(sum[r], sums[r][thread] + j, thread);
+      for (int lane = 0; lane < kWarp; ++lane) {
+        const int k = (lane % 4 + 4 * half) * numbers + n;
+        rows[k][lane / 4] = field(at(call.places[2].variable, left, 4 * half + n, lane));
+        rows[k][lane / 4 + 8] = field(at(call.places[2].variable, left, 4 * half + 2 + n, lane));
+        columns[k][lane / 4] = field(at(call.places[3].variable, right, 2 * half + n, lane));
       }
     }
   }
+  for (int r = 0; r < 2; ++r) {
+    for (int lane = 0; lane < kWarp; ++lane) {
+      Field* const to = &totals[lane % 4 * 2][lane / 4 + 8 * r];
+      to[0] = field(at(call.places[r].variable, sums[r], 0, lane));
+      to[kProductRows] = field(at(call.places[r].variable, sums[r], 1, lane));
+    }
+  }
   AddProducts(rows, columns, 8 * numbers, totals);
-  for (int lane = 0; lane < kWarp; ++lane) {
-    const int thread = first + lane;
-    for (int r = 0; r < 2; ++r) {
-      for (int j = 0; j < 2; ++j) {
-        sum[r][(sums[r][thread] + j) * threads_ + thread] =
-            static_cast<int64_t>(totals[lane % 4 * 2 + j][lane / 4 + 8 * r].raw());
-      }
+  for (int r = 0; r < 2; ++r) {
+    for (int lane = 0; lane < kWarp; ++lane) {
+      const Field* const from = &totals[lane % 4 * 2][lane / 4 + 8 * r];
+      at(call.places[r].variable, sums[r], 0, lane) = static_cast<int64_t>(from[0].raw());
+      at(call.places[r].variable, sums[r], 1, lane) =
+          static_cast<int64_t>(from[kProductRows].raw());
     }
   }
 }
