@@ -25,6 +25,16 @@ std::vector<ScheduleExample> ScheduleExamples() {
         s = gather(x, i) {axis = 0}
         return s
       })"},
+      {"short_gather", R"(graph g(x: f32[3,512], i: i64[20]) {
+        s = gather(x, i) {axis = 0}
+        return s
+      })"},
+      {"clamped", R"(graph g(x: f32[3,512], i: i64[20], least: i64[1], most: i64[1]) {
+        a = relu(i)
+        b = min(a, most)
+        s = gather(x, b) {axis = 0}
+        return s
+      })"},
       {"pool", R"(graph g(x: f32[1,2,8,8]) {
         s = max_pool2d(x) {kernel = [3,3], strides = [2,2], pads = [1,1,1,1]}
         return s
