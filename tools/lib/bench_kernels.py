@@ -16,7 +16,7 @@ EXPORTED = pathlib.Path.home() / ".cache/lemma/models"
 MODELS = (
     "taso_bert nasrnn squeezenet1_1 shufflenet_v2 mobilenet_v2 bert_2layer resnet18 "
     "efficientnet_b0 densenet121 resnet50 resnext50 bert_base inception_v3 vit_b_16 nasnet_a "
-    "vgg16 csrnet"
+    "vgg16 csrnet vgg19 inception_v3_batch16"
 ).split()
 # Of a model in data/models/light or, if there is none of the name, of an exported one; with the
 # loss and the update.

@@ -67,8 +67,8 @@ class Checker {
     return absl::OkStatus();
   }
 
-  // Indices that are drawn from a longer axis seldom lie inside a short one, and not at all of its
-  // positions. So each of them is tried, from both ends.
+  // Integers that are drawn for a longer axis are seldom positions of a short one, and never all of
+  // them. So each of its positions is tried, counted from both ends.
   absl::Status CompareShortAxes(uint64_t seed) {
     constexpr int64_t kShort = 8;
     constexpr double kSmall = 1e7;  // operations
@@ -77,9 +77,9 @@ class Checker {
     double operations = 0;
     for (const Meaning& meaning : meanings_) {
       operations += meaning.operations();
-      if (!meaning.has_indices()) continue;
+      if (meaning.LeastPositions() == 0) continue;
       axes.merge(meaning.Axes(kShort));
-      least = std::min(least, meaning.LeastIndices());
+      least = std::min(least, meaning.LeastPositions());
     }
     for (const int64_t axis : axes) {
       // In small programs, each element has each index.
@@ -440,7 +440,7 @@ class Checker {
   absl::Status DrawPart(size_t p, int64_t indices, const std::optional<Extremes>& extremes,
                         uint64_t seed) {
     const ProgramPart& part = parts_[p];
-    const bool in_turn = in_turn_ && meanings_[p].has_indices();
+    const bool in_turn = in_turn_ && meanings_[p].LeastPositions() > 0;
     if (in_turn) indices = in_turn_->axis;
     for (;; indices = (indices + 1) / 2) {
       for (const bool negative : {true, false}) {

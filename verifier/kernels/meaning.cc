@@ -307,7 +307,7 @@ SlotMemory Meaning::DrawInTurn(size_t k, int64_t least, int64_t end, uint64_t se
                                int64_t turn) const {
   SlotMemory memory = Draw(k, least, end, seed, false);
   k = std::find(operands_.begin(), operands_.end(), operands_[k]) - operands_.begin();
-  if (!is_index_[k]) return memory;
+  if (!HasPositions(k)) return memory;
   const auto [type_lo, type_hi] = RangeOf(memory.dtype, true);
   const uint64_t span = static_cast<uint64_t>(end - least);
   for (uint64_t i = 0; i < memory.values.size(); ++i) {
@@ -332,13 +332,18 @@ std::set<int64_t> Meaning::Axes(int64_t most) const {
   return axes;
 }
 
-int64_t Meaning::LeastIndices() const {
-  std::optional<int64_t> least;
+bool Meaning::HasPositions(size_t k) const {
+  const DType dtype = operands_[k].dtype();
+  return is_index_[k] || (needs_few_numbers() && !IsFloat(dtype) && dtype != DType::kBool);
+}
+
+int64_t Meaning::LeastPositions() const {
+  int64_t least = 0;
   for (size_t k = 0; k < operands_.size(); ++k) {
     const int64_t elements = operands_[k].type().num_elements();
-    if (is_index_[k] && elements > 0) least = std::min(least.value_or(elements), elements);
+    if (HasPositions(k) && elements > 0) least = least == 0 ? elements : std::min(least, elements);
   }
-  return least.value_or(1);
+  return least;
 }
 
 absl::StatusOr<std::vector<SlotMemory>> Meaning::Evaluate(
