@@ -17,8 +17,8 @@ BlockMemory::BlockMemory(int64_t bytes, int roles, int threads)
       met_(roles),
       passed_(roles),
       committed_at_(roles),
-      interval_(roles),
-      warp_interval_((threads + 31) / 32),
+      begins_(roles),
+      warp_begins_((threads + 31) / 32),
       groups_(roles),
       done_(roles),
       turn_(roles),
@@ -31,6 +31,7 @@ BlockMemory::BlockMemory(int64_t bytes, int roles, int threads)
 
 void BlockMemory::Begin() {
   ++block_;
+  block_begins_ = ++moment_;
   for (int r = 0; r < roles_; ++r) {
     clock_[r] = met_[r] = passed_[r] = {};
     clock_[r][r] = 1;
@@ -43,26 +44,6 @@ void BlockMemory::Begin() {
   }
   barrier_at_.clear();
   barriers_.clear();
-}
-
-BlockMemory::Mark BlockMemory::MarkOf(const Access& who) const {
-  Mark mark;
-  mark.block = block_;
-  mark.role = static_cast<int8_t>(who.role);
-  mark.thread = static_cast<int16_t>(who.thread);
-  mark.warp = static_cast<int16_t>(who.warp);
-  mark.time = clock_[who.role][who.role];
-  mark.interval = interval_[who.role];
-  mark.warp_interval = warp_interval_[who.warp];
-  return mark;
-}
-
-bool BlockMemory::Ordered(const Access& who, const Mark& mark) const {
-  if (mark.block != block_) return true;
-  if (mark.role == Mark::kSeveral) return false;
-  if (mark.role != who.role) return met_[who.role][mark.role] >= mark.time;
-  if (mark.thread == who.thread || mark.interval != interval_[who.role]) return true;
-  return mark.warp == who.warp && mark.warp_interval != warp_interval_[who.warp];
 }
 
 void BlockMemory::Join(Clock* to, const Clock& from) const {
@@ -99,47 +80,6 @@ const char* BlockMemory::CheckWrite(const Access& who, const Cell& cell, int64_t
   return "";
 }
 
-const char* BlockMemory::Read(const Access& who, int64_t cell, int64_t count, Kind kind,
-                              int64_t* values) {
-  const Mark mark = MarkOf(who);
-  for (int64_t i = 0; i < count; ++i) {
-    Cell& c = At(cell + i);
-    if (c.kind == Kind::kNone) return "a thread reads shared memory that nothing wrote";
-    if (c.barrier >= 0 || c.kind != kind) return "a thread reads shared memory as another type";
-    if (!Ordered(who, c.written)) {
-      return "a thread reads shared memory that another one writes, without a barrier between";
-    }
-    values[i] = c.value;
-    if (Ordered(who, c.read)) {
-      c.read = mark;
-      continue;
-    }
-    // Earlier reads count too.
-    const Mark before = c.read;
-    c.read = mark;
-    if (before.role != who.role) c.read.role = Mark::kSeveral;
-    c.read.thread = Mark::kSeveral;
-    if (before.warp != who.warp) c.read.warp = Mark::kSeveral;
-  }
-  return "";
-}
-
-const char* BlockMemory::Write(const Access& who, int64_t cell, int64_t count, Kind kind,
-                               const int64_t* values) {
-  const Mark mark = MarkOf(who);
-  for (int64_t i = 0; i < count; ++i) {
-    Cell& c = At(cell + i);
-    const char* what = CheckWrite(who, c, cell + i);
-    if (*what != 0) return what;
-    c.kind = kind;
-    c.value = values[i];
-    c.written = mark;
-    c.barrier = -1;
-    c.has_products = false;
-  }
-  return "";
-}
-
 void BlockMemory::Meet(const std::vector<int>& roles) {
   Clock all = {}, met = {}, passed = {};
   for (int r : roles) {
@@ -153,7 +93,7 @@ void BlockMemory::Meet(const std::vector<int>& roles) {
     Join(&met_[r], met);
     Join(&passed_[r], passed);
     ++clock_[r][r];
-    ++interval_[r];
+    begins_[r] = ++moment_;
   }
 }
 

@@ -126,7 +126,9 @@ class Machine {
   // The value of `e`, which must be the same in all threads of the mask; otherwise a fault.
   int64_t Common(const Expr& e, const Mask& mask);
   // Reports a fault unless `what`, the answer of BlockMemory, is "".
-  void Expect(const char* what, int thread);
+  void Expect(const char* what, int thread) {
+    if (*what != 0) Fault(std::string("shared memory: ") + what, thread);
+  }
 
   // --- Barriers, copies and products by warpgroup (machine_products.cc) ---
   void ExecuteAtBarrier(const Call& call, const Mask& mask);

@@ -16,10 +16,6 @@ constexpr int kWarp = 32;
 constexpr int64_t kUnitBytes = 4;  // of a word or a float
 }  // namespace
 
-void Machine::Expect(const char* what, int thread) {
-  if (*what != 0) Fault(absl::StrCat("shared memory: ", what), thread);
-}
-
 void Machine::Execute(const Call& call, const Mask& mask) {
   Spend(threads_);
   switch (call.function) {

@@ -167,6 +167,10 @@ std::vector<ScheduleExample> MoreExamples() {
       {"not_a_number", "graph g(x: f32[40]) { e = is_nan(x) return e }"},
       {"threshold", "graph g(x: f32[40]) { e = thresholded_relu(x) {alpha = 1.0} return e }"},
       {"one_hot", "graph g(x: i64[20], v: f32[2]) { e = one_hot(x, v) {depth = 6} return e }"},
+      {"short_gather", "graph g(x: f32[3,512], i: i64[20]) { s = gather(x, i) {axis = 0} return s }"},
+      {"classes",
+       "graph g(x: i64[20], v: f32[2], y: f32[20,6,512]) { e = one_hot(x, v) {depth = 6} "
+       "r = reshape(e) {shape = [20,6,1]} m = mul(r, y) return m }"},
       {"bytes", "graph g(x: f32[40]) { e = cast(x) {dtype = \"u8\"} return e }"},
       {"cache",
        "graph g(s: f32[5,9,4], i: i64[5,1,4], u: f32[5,1,4]) { e = exp(u) "

@@ -25,16 +25,6 @@ std::vector<ScheduleExample> ScheduleExamples() {
         s = gather(x, i) {axis = 0}
         return s
       })"},
-      {"short_gather", R"(graph g(x: f32[3,512], i: i64[20]) {
-        s = gather(x, i) {axis = 0}
-        return s
-      })"},
-      {"classes", R"(graph g(x: i64[20], v: f32[2], y: f32[20,6,512]) {
-        e = one_hot(x, v) {depth = 6}
-        r = reshape(e) {shape = [20,6,1]}
-        m = mul(r, y)
-        return m
-      })"},
       {"pool", R"(graph g(x: f32[1,2,8,8]) {
         s = max_pool2d(x) {kernel = [3,3], strides = [2,2], pads = [1,1,1,1]}
         return s
