@@ -184,11 +184,15 @@ def precision_budgets(report):
     for row in report["budgets"]:
         models.setdefault(row["model"], []).append(row)
     lines = []
+
+    def cell(row):
+        errors = [row[key] for key in ("error", "error_f64") if key in row]
+        return f"{row['products']} ({', '.join(f'{e:.1e}' for e in errors)})".replace("e-0", "e-")
+
     for model, rows in models.items():
         by_form = {row["form"]: row for row in rows}
-        lines.append([model, rows[0]["of"],
-                      *(f"{by_form[form]['products']} ({by_form[form]['error']:.1e})".replace("e-0", "e-")
-                        if form in by_form else "" for form in ("tf32", "f16", "bf16"))])
+        lines.append([model, rows[0]["of"], *(cell(by_form[form]) if form in by_form else ""
+                                              for form in ("tf32", "f16", "bf16"))])
     return ["model", "products", "tf32", "f16", "bf16"], lines, ""
 
 

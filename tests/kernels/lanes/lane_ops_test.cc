@@ -170,8 +170,8 @@ TEST(LaneOps, FieldTileOfLargestElements) {
   }
 }
 
-// acc + a b, of elements at the ends of the field, random ones and special ones.
-TEST(LaneOps, FieldProductsAreThoseOfSingleElements) {
+// acc + a b and a / b, of elements at the ends of the field, random ones and special ones.
+TEST(LaneOps, FieldLanesAreThoseOfSingleElements) {
   std::mt19937_64 random(1);
   std::vector<Field> elements = {Field(),
                                  Field(1),
@@ -200,6 +200,17 @@ TEST(LaneOps, FieldProductsAreThoseOfSingleElements) {
         for (int64_t i = 0; i < n; ++i) {
           ASSERT_EQ(vv[i], c[i] + a[i] * b[i]) << i;
           ASSERT_EQ(vs[i], c[i] + a[i] * b[0]) << i;
+        }
+        const int div = static_cast<int>(ScalarFn::kDiv);
+        std::vector<Field> sv(n);
+        vv = a;  // a destination may be an operand
+        ops->vv[div](vv.data(), vv.data(), b.data(), n);
+        ops->vs[div](vs.data(), a.data(), b.data(), n);
+        ops->sv[div](sv.data(), b.data(), a.data(), n);
+        for (int64_t i = 0; i < n; ++i) {
+          ASSERT_EQ(vv[i], a[i] / b[i]) << i;
+          ASSERT_EQ(vs[i], a[i] / b[0]) << i;
+          ASSERT_EQ(sv[i], b[0] / a[i]) << i;
         }
       }
     }
