@@ -88,8 +88,8 @@ void DivideFields(Field* dst, const Field* a, const Field* b, int64_t n) {
     Field inverse = product.Inverse();
     for (int64_t i = end; i-- > start;) {
       const Field x = AStep == 0 ? first_a : a[i], y = b[i];
-      const Field quotient = x.is_special() || !has_inverse(y) ? x / y
-                                                               : x * (inverse * before[i - start]);
+      const Field quotient =
+          x.is_special() || !has_inverse(y) ? x / y : x * (inverse * before[i - start]);
       if (has_inverse(y)) inverse = inverse * y;
       dst[i] = quotient;
     }

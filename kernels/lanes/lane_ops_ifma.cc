@@ -60,13 +60,12 @@ inline __m512i Reduced(__m512i x) {
 
 // The value of a sum. Its parts may be any 64 bits.
 inline __m512i ValueOf(const Sum& sum) {
-  constexpr int kMiddle = kPrimeBits - kLimb;          // 2^52 * 2^9 = 1
-  constexpr int kHigh = 2 * kLimb - kPrimeBits;        // 2^104 = 2^43
-  constexpr int kAbove = kPrimeBits - kHigh;           // 2^43 * 2^18 = 1
+  constexpr int kMiddle = kPrimeBits - kLimb;    // 2^52 * 2^9 = 1
+  constexpr int kHigh = 2 * kLimb - kPrimeBits;  // 2^104 = 2^43
+  constexpr int kAbove = kPrimeBits - kHigh;     // 2^43 * 2^18 = 1
   const __m512i prime = Spread(kPrime);
   const auto turned = [&](__m512i x, int left, int right) {  // 2^left x, as left + right = 61
-    return _mm512_add_epi64(_mm512_and_si512(Up(x, left), prime),
-                            Down(x, right));
+    return _mm512_add_epi64(_mm512_and_si512(Up(x, left), prime), Down(x, right));
   };
   // Each summand is below 2^61 + 2^55.
   return Reduced(_mm512_add_epi64(

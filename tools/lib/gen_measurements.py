@@ -201,10 +201,12 @@ def kernels(report):
     models = {}
     for row in report["rows"]:
         models.setdefault(row["model"], []).append(row)
-    lines = []
+    lines, total = [], 0
     for name, rows in models.items():
         by = {(row["architecture"], row["precision"]): row for row in rows}
-        precisions = list(dict.fromkeys(row["precision"] for row in rows))
+        precisions = list(dict.fromkeys(row["precision"] for row in report["rows"]))
+        if len(by) < 2 * len(precisions):
+            continue  # its run was interrupted
         wrong = sum(row.get("kernels", 1) - row.get("right", 0) for row in rows)
         lines.append([
             name.replace(".step", ", step of training"),
@@ -213,7 +215,7 @@ def kernels(report):
             ", ".join(f"{by[90, p]['peak_bytes'] / 1e6:.1f}" for p in ("f32", "bf16")
                       if "peak_bytes" in by[90, p]),
             f"{sum(row['seconds'] for row in rows):.0f}"])
-    total = sum(row.get("kernels", 0) for row in report["rows"])
+        total += sum(row.get("kernels", 0) for row in rows)
     return ["model", "kernels, sm_80", "kernels, sm_90a", "right", "peak MB, f32 and bf16",
             "seconds, together"], lines, f"{total:,} kernels in all, every one compiled by NVRTC."
 

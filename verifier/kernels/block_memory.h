@@ -23,7 +23,8 @@ namespace lemma::kernels {
 
 // Functions that return text return "" if all is well, otherwise the fault. Cells are numbered from
 // 0; a cell has 2 bytes. An argument `cell`, and the cells after it that a function accesses, must
-// exist; this is not checked. Arguments `at` and `barrier` are the offset of a barrier's first byte in the memory.
+// exist; this is not checked. Arguments `at` and `barrier` are the offset of a barrier's first byte
+// in the memory.
 class BlockMemory {
  public:
   static constexpr int kMostRoles = 8;
@@ -46,8 +47,8 @@ class BlockMemory {
   int64_t bytes() const { return bytes_; }
 
   // --- Threads ---
-  // Accesses `count` cells from `cell` on. Read sets `values` to the numbers that threads wrote last,
-  // which must have the same `kind`. Threads cannot read copied numbers.
+  // Accesses `count` cells from `cell` on. Read sets `values` to the numbers that threads wrote
+  // last, which must have the same `kind`. Threads cannot read copied numbers.
   const char* Read(const Access& who, int64_t cell, int64_t count, Kind kind, int64_t* values) {
     const Mark mark = MarkOf(who);
     for (int64_t i = 0; i < count; ++i) {
@@ -212,7 +213,7 @@ class BlockMemory {
   int32_t block_ = 0;
   std::vector<Cell> cells_;
   std::vector<Products> products_;  // by cell; empty before the first product
-  std::vector<Clock> clock_;  // by role
+  std::vector<Clock> clock_;        // by role
   // By role: what it knows of accesses by the threads of other roles. One thread's arrival at a
   // barrier of the copy engine does not say what the other threads of its role have done.
   std::vector<Clock> met_;
@@ -223,12 +224,12 @@ class BlockMemory {
   std::vector<std::vector<int64_t>> committed_at_;  // by role and group
   // Grows at each begin of a block or of an interval.
   int64_t moment_ = 0;
-  int64_t block_begins_ = 0;           // the moments at which these began: the block,
-  std::vector<int64_t> begins_;        // by role, its interval,
-  std::vector<int64_t> warp_begins_;   // by warp of the block, its interval
-  std::vector<int64_t> groups_;                     // committed, by role
-  std::vector<std::vector<int64_t>> done_;          // by role and group: when it was complete
-  std::map<int64_t, int> barrier_at_;               // by offset: a position in barriers_
+  int64_t block_begins_ = 0;                // the moments at which these began: the block,
+  std::vector<int64_t> begins_;             // by role, its interval,
+  std::vector<int64_t> warp_begins_;        // by warp of the block, its interval
+  std::vector<int64_t> groups_;             // committed, by role
+  std::vector<std::vector<int64_t>> done_;  // by role and group: when it was complete
+  std::map<int64_t, int> barrier_at_;       // by offset: a position in barriers_
   std::vector<Barrier> barriers_;
   std::vector<bool> turn_;  // by role: whether it has been passed its turn
   std::vector<Clock> turn_clock_, turn_met_, turn_passed_;

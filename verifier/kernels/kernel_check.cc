@@ -434,9 +434,9 @@ class Checker {
     return absl::OkStatus();
   }
 
-  // Random operands of one part, whose indices may be below `indices`, and the results of its nodes.
-  // How large indices may be, and whether they may be negative, is tried out. OutOfRange if indices
-  // in turn are outside the tensors that they index.
+  // Random operands of one part, whose indices may be below `indices`, and the results of its
+  // nodes. How large indices may be, and whether they may be negative, is tried out. OutOfRange if
+  // indices in turn are outside the tensors that they index.
   absl::Status DrawPart(size_t p, int64_t indices, const std::optional<Extremes>& extremes,
                         uint64_t seed) {
     const ProgramPart& part = parts_[p];
@@ -449,9 +449,8 @@ class Checker {
         for (size_t k = 0; k < part.operands.size(); ++k) {
           SlotMemory& memory = memory_[part.first_slot + k];
           const int64_t least = negative ? -indices : 0;
-          memory = in_turn
-                       ? meanings_[p].DrawInTurn(k, least, indices, seed, in_turn_->turn)
-                       : meanings_[p].Draw(k, least, indices, seed, few_);
+          memory = in_turn ? meanings_[p].DrawInTurn(k, least, indices, seed, in_turn_->turn)
+                           : meanings_[p].Draw(k, least, indices, seed, few_);
           operands.push_back(&memory);
         }
         auto results = meanings_[p].Evaluate(operands, floats_[p].value_or(false), extremes);
@@ -655,9 +654,9 @@ class Checker {
     int64_t axis, turn;
   };
   std::optional<InTurn> in_turn_;  // indices are the positions of an axis of this size, in turn
-  bool streams_ = false;  // whether a kernel streams a softmax
-  bool few_ = false;      // whether operands are drawn from few numbers
-  bool inside_ = false;   // whether indices are drawn from numbers that are not negative
+  bool streams_ = false;           // whether a kernel streams a softmax
+  bool few_ = false;               // whether operands are drawn from few numbers
+  bool inside_ = false;            // whether indices are drawn from numbers that are not negative
 };
 
 }  // namespace

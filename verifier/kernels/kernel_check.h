@@ -24,8 +24,8 @@
 // Two different rational functions of degree d agree at a random point with a probability of about
 // d/2^61. Three further checks are tests, not decisions: nodes that compute in integers are
 // compared at random integers; discontinuous functions, such as comparisons, are evaluated at
-// numbers near the definitions' constants; and gathered indices are also set to all positions of axes
-// of up to 8 elements, and outside of the tensors that they index.
+// numbers near the definitions' constants; and gathered indices are also set to all positions of
+// axes of up to 8 elements, and outside of the tensors that they index.
 //
 // The check trusts the CUDA compiler and the functions of the prelude
 // (kernels/codegen/prelude.cuh), whose meaning it states a second time.

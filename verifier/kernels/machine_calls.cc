@@ -77,10 +77,9 @@ std::vector<int64_t> Machine::AddressesOf(const Place& place, const Mask& mask) 
   for (size_t k = 0; k < place.indices.size() && !stopped(); ++k) {
     const Operand index = Evaluate(*place.indices[k], mask);
     if (k > 0) size /= v.dims[k - 1];
-    const bool inside =
-        k == 0 ||
-        (index.uniform ? *index.data >= 0 && *index.data < v.dims[k - 1]
-                       : Lanes<int64_t>().within(index.data, 0, v.dims[k - 1] - 1, threads_));
+    const bool inside = k == 0 || (index.uniform ? *index.data >= 0 && *index.data < v.dims[k - 1]
+                                                 : Lanes<int64_t>().within(
+                                                       index.data, 0, v.dims[k - 1] - 1, threads_));
     if (inside && index.uniform) {
       for (int64_t& address : addresses) address += *index.data * size;
       continue;
@@ -166,7 +165,8 @@ void AddProducts(const Field (*rows)[kProductRows], const Field (*columns)[kProd
     for (int i = 0; i < kProductRows; ++i) any |= sums[j][i].raw();
   }
   const LaneOps<Field>& ops = Lanes<Field>();
-  if (Field::FromRaw(any).is_special() || kProductColumns % ops.mr != 0 || kProductRows % ops.nr != 0) {
+  if (Field::FromRaw(any).is_special() || kProductColumns % ops.mr != 0 ||
+      kProductRows % ops.nr != 0) {
     for (int j = 0; j < kProductColumns; ++j) {
       for (int i = 0; i < kProductRows; ++i) {
         for (int k = 0; k < depth; ++k) sums[j][i] = sums[j][i] + rows[k][i] * columns[k][j];

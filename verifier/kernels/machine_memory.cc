@@ -73,8 +73,7 @@ bool Machine::Steady(Expr* e, const Mask& mask, Operand* values, Range* range) {
   return Fits(e->type, range->least) && Fits(e->type, range->most);
 }
 
-int64_t* Machine::RegistersAt(int variable, const std::vector<ExprPtr>& indices,
-                              const Mask& mask) {
+int64_t* Machine::RegistersAt(int variable, const std::vector<ExprPtr>& indices, const Mask& mask) {
   const Variable& v = kernel_.variables[variable];
   int64_t cell = 0;
   for (size_t k = 0; k < indices.size(); ++k) {

@@ -28,7 +28,8 @@ Field FieldOf(int64_t raw) { return Field::FromRaw(static_cast<uint64_t>(raw)); 
 void AddProducts(const std::vector<Field>& left, const std::vector<Field>& right, int64_t columns,
                  std::vector<Field>* sums) {
   uint64_t any = 0;  // a special element has a bit that no other has
-  for (const std::vector<Field>* numbers : {&left, &right, static_cast<const std::vector<Field>*>(sums)}) {
+  for (const std::vector<Field>* numbers :
+       {&left, &right, static_cast<const std::vector<Field>*>(sums)}) {
     for (const Field& number : *numbers) any |= number.raw();
   }
   const LaneOps<Field>& ops = Lanes<Field>();
@@ -415,7 +416,7 @@ void Machine::TakeScores(const Call& call) {
                                                                &at(rows, i * kRowNumbers + 1, t);
       const Field old = FieldOf(*unit);
       const uint64_t drawn = Mix(static_cast<uint64_t>(softmaxes_) +
-                                 Mix(static_cast<uint64_t>(role_ * kWarpgroup + row)));
+                                 Mix(static_cast<uint64_t>(role_) * kWarpgroup + static_cast<uint64_t>(row)));
       const Field now = FieldOf(static_cast<int64_t>(drawn % (Field::kPrime - 1) + 1));
       const Field factor = old == Field() ? Field() : now / old;
       Field sum;

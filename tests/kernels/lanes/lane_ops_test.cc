@@ -185,8 +185,7 @@ TEST(LaneOps, FieldLanesAreThoseOfSingleElements) {
   for (int i = 0; i < 40; ++i) elements.push_back(Field::FromRaw(random() % Field::kPrime));
   for (const bool special : {false, true}) {
     if (special) {
-      elements.insert(elements.end(),
-                      {Field::Infinity(), Field::NegativeInfinity(), Field::NaN()});
+      elements.insert(elements.end(), {Field::Infinity(), Field::NegativeInfinity(), Field::NaN()});
     }
     for (const int64_t n : {0, 1, 7, 8, 9, 1003}) {
       std::vector<Field> a(n), b(n + 1), c(n);
@@ -292,6 +291,7 @@ TEST(LaneOps, QuotientsAndRemaindersOfIntegersAreExact) {
     // Each group of numbers is one call: the last ones are too large for double.
     for (const int bits : {3, 27, 51, 52, 63}) {
       std::vector<int64_t> x;
+      x.reserve(2000);
       for (int i = 0; i < 2000; ++i) {
         x.push_back(static_cast<int64_t>(random() >> (64 - bits)) * (i % 2 == 0 ? 1 : -1));
       }

@@ -167,7 +167,8 @@ std::vector<ScheduleExample> MoreExamples() {
       {"not_a_number", "graph g(x: f32[40]) { e = is_nan(x) return e }"},
       {"threshold", "graph g(x: f32[40]) { e = thresholded_relu(x) {alpha = 1.0} return e }"},
       {"one_hot", "graph g(x: i64[20], v: f32[2]) { e = one_hot(x, v) {depth = 6} return e }"},
-      {"short_gather", "graph g(x: f32[3,512], i: i64[20]) { s = gather(x, i) {axis = 0} return s }"},
+      {"short_gather",
+       "graph g(x: f32[3,512], i: i64[20]) { s = gather(x, i) {axis = 0} return s }"},
       {"classes",
        "graph g(x: i64[20], v: f32[2], y: f32[20,6,512]) { e = one_hot(x, v) {depth = 6} "
        "r = reshape(e) {shape = [20,6,1]} m = mul(r, y) return m }"},
@@ -185,7 +186,7 @@ std::vector<ScheduleExample> MoreExamples() {
 
 cuda::CudaPlan PlanOfExample(absl::string_view name) {
   std::vector<ScheduleExample> examples = ScheduleExamples();
-  for (ScheduleExample& example : MoreExamples()) examples.push_back(std::move(example));
+  for (const ScheduleExample& example : MoreExamples()) examples.push_back(example);
   for (const ScheduleExample& example : examples) {
     if (example.name == name) return CudaPlanOf(GraphOfExample(example));
   }
