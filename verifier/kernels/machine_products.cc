@@ -415,8 +415,9 @@ void Machine::TakeScores(const Call& call) {
       int64_t *const unit = &at(rows, i * kRowNumbers, t), *const total =
                                                                &at(rows, i * kRowNumbers + 1, t);
       const Field old = FieldOf(*unit);
-      const uint64_t drawn = Mix(static_cast<uint64_t>(softmaxes_) +
-                                 Mix(static_cast<uint64_t>(role_) * kWarpgroup + static_cast<uint64_t>(row)));
+      const uint64_t drawn =
+          Mix(static_cast<uint64_t>(softmaxes_) +
+              Mix(static_cast<uint64_t>(role_) * kWarpgroup + static_cast<uint64_t>(row)));
       const Field now = FieldOf(static_cast<int64_t>(drawn % (Field::kPrime - 1) + 1));
       const Field factor = old == Field() ? Field() : now / old;
       Field sum;
