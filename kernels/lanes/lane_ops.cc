@@ -1,6 +1,7 @@
 // The lane operations for every machine, and the choice of the instruction set.
 #include "kernels/lanes/lane_ops.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -61,6 +62,40 @@ void FieldTile(Field* c, int64_t ldc, const Field* a, const Field* b, int64_t kc
   }
 }
 
+// dst[i] = a[i] / b[i] with one inverse for many divisors: that of their product gives those of all
+// of them (Montgomery's trick). A step of 0: a[0] or b[0] for all lanes.
+template <int AStep, int BStep>
+void DivideFields(Field* dst, const Field* a, const Field* b, int64_t n) {
+  const auto has_inverse = [](Field x) { return !x.is_special() && x != Field(); };
+  const Field first_a = n > 0 ? *a : Field(), first_b = n > 0 ? *b : Field();
+  if constexpr (BStep == 0) {
+    const Field inverse = has_inverse(first_b) ? first_b.Inverse() : Field();
+    for (int64_t i = 0; i < n; ++i) {
+      const Field x = AStep == 0 ? first_a : a[i];
+      dst[i] = has_inverse(first_b) && !x.is_special() ? x * inverse : x / first_b;
+    }
+    return;
+  }
+  constexpr int64_t kMany = 64;
+  Field before[kMany];  // the product of the divisors before each
+  for (int64_t start = 0; start < n; start += kMany) {
+    const int64_t end = std::min(n, start + kMany);
+    Field product(1);
+    for (int64_t i = start; i < end; ++i) {
+      before[i - start] = product;
+      if (has_inverse(b[i])) product = product * b[i];
+    }
+    Field inverse = product.Inverse();
+    for (int64_t i = end; i-- > start;) {
+      const Field x = AStep == 0 ? first_a : a[i], y = b[i];
+      const Field quotient =
+          x.is_special() || !has_inverse(y) ? x / y : x * (inverse * before[i - start]);
+      if (has_inverse(y)) inverse = inverse * y;
+      dst[i] = quotient;
+    }
+  }
+}
+
 template <class T>
 LaneOps<T> Make(void (*tile)(T*, int64_t, const T*, const T*, int64_t, bool), int mr, int nr) {
   LaneOps<T> ops = MakeLaneOps<T>();
@@ -106,6 +141,18 @@ const LaneOps<T>& Choose(const LaneOps<T>* (*avx512)(), const LaneOps<T>* (*avx2
   return best == nullptr ? baseline : *best;
 }
 
+const LaneOps<Field>& FieldLanesBaseline() {
+  static const LaneOps<Field> table = [] {
+    LaneOps<Field> ops = baseline::Make<Field>(baseline::FieldTile, 4, 4);
+    const int div = static_cast<int>(ScalarFn::kDiv);
+    ops.vv[div] = baseline::DivideFields<1, 1>;
+    ops.vs[div] = baseline::DivideFields<1, 0>;
+    ops.sv[div] = baseline::DivideFields<0, 1>;
+    return ops;
+  }();
+  return table;
+}
+
 }  // namespace lane_internal
 
 namespace li = lane_internal;
@@ -139,8 +186,12 @@ const LaneOps<int64_t>& Lanes<int64_t>() {
 
 template <>
 const LaneOps<Field>& Lanes<Field>() {
-  static const LaneOps<Field> ops = li::baseline::Make<Field>(li::baseline::FieldTile, 4, 4);
-  return ops;
+  static const LaneOps<Field> best = [] {
+    LaneOps<Field> ops = li::FieldLanesBaseline();
+    li::UseIfma(&ops);
+    return ops;
+  }();
+  return best;
 }
 
 template <class T>

@@ -60,6 +60,9 @@ struct LaneOps {
   void (*partial[4])(T* partials, const T* a, int64_t n);
   void (*partial_dot)(T* partials, const T* a, const T* b, int64_t n);
 
+  // Whether all a[i] lie in [least, most]; nullptr unless T is int64_t.
+  bool (*within)(const T* a, T least, T most, int64_t n);
+
   // One tile of a matrix product: c[i*ldc + j] = sum(k < kc) a[k*mr + i] * b[k*nr + j] for i < mr,
   // j < nr, summed in the order of k. With `accumulate`, the sum starts from c instead of 0.
   // If T is Field, no element of a, b or c may be special.
@@ -89,6 +92,11 @@ const LaneOps<int64_t>* IntegerLanesAvx512();
 const LaneOps<float>* FloatLanesAvx2();
 const LaneOps<double>* DoubleLanesAvx2();
 const LaneOps<int64_t>* IntegerLanesAvx2();
+// The table without the instructions of one machine.
+const LaneOps<Field>& FieldLanesBaseline();
+// Replaces products by those with AVX-512 IFMA. False, and nothing happens, if the compiler or the
+// processor lacks it.
+bool UseIfma(LaneOps<Field>* ops);
 }  // namespace lane_internal
 
 }  // namespace lemma

@@ -68,6 +68,26 @@ class MeasurementsTest(unittest.TestCase):
         self.assertIn("2026-01-04; a machine", text)
         self.assertIn("not reached: at least 1.5 MB", text)
 
+    def test_checks_of_kernels_that_are_complete(self):
+        section = {k: v for k, v in SECTION.items() if k not in ("columns", "rows")}
+        row = {"kernels": 3, "right": 3, "seconds": 1.5, "peak_bytes": 2e6}
+        rows = [{"model": model, "architecture": a, "precision": p, **row}
+                for model in ("net", "half") for a in (80, 90) for p in ("f32", "bf16")]
+        rows[1]["right"] = 2
+        text = page([{**section, "source": "kernels.json"}], kernels={"rows": rows[:-1]})
+        self.assertIn("| net | 3, 3 | 3, 3 | all but 1 | 2.0, 2.0 | 6 |", text)
+        self.assertNotIn("half", text)
+        self.assertIn("12 kernels in all", text)
+
+    def test_errors_of_budgets(self):
+        section = {k: v for k, v in SECTION.items() if k not in ("columns", "rows")}
+        budgets = [{"model": "net", "form": "tf32", "of": 4, "products": 3, "error": 9e-4,
+                    "error_f64": 8e-4},
+                   {"model": "net", "form": "bf16", "of": 4, "products": 1, "error": 7e-4}]
+        text = page([{**section, "source": "precision.json", "view": "precision_budgets"}],
+                    precision={"budgets": budgets})
+        self.assertIn("| net | 4 | 3 (9.0e-4, 8.0e-4) |  | 1 (7.0e-4) |", text)
+
     def test_what_is_missing_is_refused(self):
         for key in ("page", "machine", "command", "date"):
             with self.assertRaisesRegex(ValueError, key):

@@ -16,7 +16,7 @@ EXPORTED = pathlib.Path.home() / ".cache/lemma/models"
 MODELS = (
     "taso_bert nasrnn squeezenet1_1 shufflenet_v2 mobilenet_v2 bert_2layer resnet18 "
     "efficientnet_b0 densenet121 resnet50 resnext50 bert_base inception_v3 vit_b_16 nasnet_a "
-    "vgg16 csrnet"
+    "vgg16 csrnet vgg19 inception_v3_batch16"
 ).split()
 # Of a model in data/models/light or, if there is none of the name, of an exported one; with the
 # loss and the update.
@@ -79,9 +79,9 @@ def main(arguments):
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "data/measurements/kernels.json")
     flags = parser.parse_args(arguments)
     report = {"machine": machine(flags.lemma), "rows": []}
-    if flags.out.exists():  # an interrupted run goes on
+    if flags.out.exists():  # an interrupted run goes on, also on another machine
         before = json.loads(flags.out.read_text())
-        if before["machine"]["lemma"] == report["machine"]["lemma"]:
+        if before["machine"]["lemma"][0] == report["machine"]["lemma"][0]:  # the version
             report["rows"] = before["rows"]
     done = {(r["model"], r["architecture"], r["precision"]) for r in report["rows"]}
     for name in flags.models.split(","):
@@ -95,6 +95,7 @@ def main(arguments):
                     row = measure(flags, path, architecture, precision)
                     report["rows"].append({"model": name, "architecture": architecture,
                                            "precision": precision,
+                                           "processor": report["machine"]["processor"],
                                            "date": datetime.date.today().isoformat(), **row})
                     flags.out.write_text(json.dumps(report, indent=1) + "\n")
                     print(f"{name:<18}sm_{architecture}  {precision:<6}"

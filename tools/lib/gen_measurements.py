@@ -184,11 +184,15 @@ def precision_budgets(report):
     for row in report["budgets"]:
         models.setdefault(row["model"], []).append(row)
     lines = []
+
+    def cell(row):
+        errors = [row[key] for key in ("error", "error_f64") if key in row]
+        return f"{row['products']} ({', '.join(f'{e:.1e}' for e in errors)})".replace("e-0", "e-")
+
     for model, rows in models.items():
         by_form = {row["form"]: row for row in rows}
-        lines.append([model, rows[0]["of"],
-                      *(f"{by_form[form]['products']} ({by_form[form]['error']:.1e})".replace("e-0", "e-")
-                        if form in by_form else "" for form in ("tf32", "f16", "bf16"))])
+        lines.append([model, rows[0]["of"], *(cell(by_form[form]) if form in by_form else ""
+                                              for form in ("tf32", "f16", "bf16"))])
     return ["model", "products", "tf32", "f16", "bf16"], lines, ""
 
 
@@ -197,10 +201,12 @@ def kernels(report):
     models = {}
     for row in report["rows"]:
         models.setdefault(row["model"], []).append(row)
-    lines = []
+    lines, total = [], 0
     for name, rows in models.items():
         by = {(row["architecture"], row["precision"]): row for row in rows}
-        precisions = list(dict.fromkeys(row["precision"] for row in rows))
+        precisions = list(dict.fromkeys(row["precision"] for row in report["rows"]))
+        if len(by) < 2 * len(precisions):
+            continue  # its run was interrupted
         wrong = sum(row.get("kernels", 1) - row.get("right", 0) for row in rows)
         lines.append([
             name.replace(".step", ", step of training"),
@@ -209,7 +215,7 @@ def kernels(report):
             ", ".join(f"{by[90, p]['peak_bytes'] / 1e6:.1f}" for p in ("f32", "bf16")
                       if "peak_bytes" in by[90, p]),
             f"{sum(row['seconds'] for row in rows):.0f}"])
-    total = sum(row.get("kernels", 0) for row in report["rows"])
+        total += sum(row.get("kernels", 0) for row in rows)
     return ["model", "kernels, sm_80", "kernels, sm_90a", "right", "peak MB, f32 and bf16",
             "seconds, together"], lines, f"{total:,} kernels in all, every one compiled by NVRTC."
 

@@ -17,8 +17,8 @@ BlockMemory::BlockMemory(int64_t bytes, int roles, int threads)
       met_(roles),
       passed_(roles),
       committed_at_(roles),
-      interval_(roles),
-      warp_interval_((threads + 31) / 32),
+      begins_(roles),
+      warp_begins_((threads + 31) / 32),
       groups_(roles),
       done_(roles),
       turn_(roles),
@@ -31,6 +31,7 @@ BlockMemory::BlockMemory(int64_t bytes, int roles, int threads)
 
 void BlockMemory::Begin() {
   ++block_;
+  block_begins_ = ++moment_;
   for (int r = 0; r < roles_; ++r) {
     clock_[r] = met_[r] = passed_[r] = {};
     clock_[r][r] = 1;
@@ -43,35 +44,6 @@ void BlockMemory::Begin() {
   }
   barrier_at_.clear();
   barriers_.clear();
-}
-
-BlockMemory::Cell& BlockMemory::At(int64_t cell) {
-  Cell& result = cells_[cell];
-  if (result.block != block_) {
-    result = Cell();
-    result.block = block_;
-  }
-  return result;
-}
-
-BlockMemory::Mark BlockMemory::MarkOf(const Access& who) const {
-  Mark mark;
-  mark.block = block_;
-  mark.role = static_cast<int8_t>(who.role);
-  mark.thread = static_cast<int16_t>(who.thread);
-  mark.warp = static_cast<int16_t>(who.warp);
-  mark.time = clock_[who.role][who.role];
-  mark.interval = interval_[who.role];
-  mark.warp_interval = warp_interval_[who.warp];
-  return mark;
-}
-
-bool BlockMemory::Ordered(const Access& who, const Mark& mark) const {
-  if (mark.block != block_) return true;
-  if (mark.role == Mark::kSeveral) return false;
-  if (mark.role != who.role) return met_[who.role][mark.role] >= mark.time;
-  if (mark.thread == who.thread || mark.interval != interval_[who.role]) return true;
-  return mark.warp == who.warp && mark.warp_interval != warp_interval_[who.warp];
 }
 
 void BlockMemory::Join(Clock* to, const Clock& from) const {
@@ -87,7 +59,7 @@ bool BlockMemory::PhaseIsKnown(int role, const Barrier& barrier, int64_t phase) 
   return false;
 }
 
-const char* BlockMemory::CheckWrite(const Access& who, const Cell& cell) const {
+const char* BlockMemory::CheckWrite(const Access& who, const Cell& cell, int64_t number) const {
   if (cell.is_barrier) return "writes the memory of a barrier";
   if (cell.kind != Kind::kNone) {
     const bool known = cell.barrier >= 0
@@ -98,44 +70,13 @@ const char* BlockMemory::CheckWrite(const Access& who, const Cell& cell) const {
   if (!Ordered(who, cell.read)) {
     return "a thread writes shared memory that another one reads, without a barrier between";
   }
-  for (int r = 0; r < roles_; ++r) {
-    const int64_t group = cell.product[r] - 1;
+  for (int r = 0; cell.has_products && r < roles_; ++r) {
+    const int64_t group = products_[number][r] - 1;
     if (group < 0) continue;
     const bool over =
         group < static_cast<int64_t>(done_[r].size()) && Knows(who.role, r, done_[r][group]);
     if (!over) return "writes shared memory that a product may still read";
   }
-  return "";
-}
-
-const char* BlockMemory::Read(const Access& who, int64_t cell, Kind kind, int64_t* value) {
-  Cell& c = At(cell);
-  if (c.kind == Kind::kNone) return "a thread reads shared memory that nothing wrote";
-  if (c.barrier >= 0 || c.kind != kind) return "a thread reads shared memory as another type";
-  if (!Ordered(who, c.written)) {
-    return "a thread reads shared memory that another one writes, without a barrier between";
-  }
-  Mark mark = MarkOf(who);
-  if (!Ordered(who, c.read)) {
-    // Earlier reads count too.
-    if (c.read.role != who.role) mark.role = Mark::kSeveral;
-    mark.thread = Mark::kSeveral;
-    if (c.read.warp != who.warp) mark.warp = Mark::kSeveral;
-  }
-  c.read = mark;
-  *value = c.value;
-  return "";
-}
-
-const char* BlockMemory::Write(const Access& who, int64_t cell, Kind kind, int64_t value) {
-  Cell& c = At(cell);
-  const char* what = CheckWrite(who, c);
-  if (*what != 0) return what;
-  c.kind = kind;
-  c.value = value;
-  c.written = MarkOf(who);
-  c.barrier = -1;
-  c.product = {};
   return "";
 }
 
@@ -152,7 +93,7 @@ void BlockMemory::Meet(const std::vector<int>& roles) {
     Join(&met_[r], met);
     Join(&passed_[r], passed);
     ++clock_[r][r];
-    ++interval_[r];
+    begins_[r] = ++moment_;
   }
 }
 
@@ -263,7 +204,7 @@ const char* BlockMemory::Copy(int role, int64_t cell, int64_t barrier, int64_t v
   const auto found = barrier_at_.find(barrier);
   if (Find(barrier) == nullptr) return "a barrier that is not made and published";
   Cell& c = At(cell);
-  const char* what = CheckWrite({role, kNoThread, kNoThread}, c);
+  const char* what = CheckWrite({role, kNoThread, kNoThread}, c, cell);
   if (*what != 0) return what;
   if (c.kind != Kind::kNone && c.barrier < 0) {
     return "the copy engine writes where threads wrote, without a fence between";
@@ -277,7 +218,7 @@ const char* BlockMemory::Copy(int role, int64_t cell, int64_t barrier, int64_t v
   c.value = value;
   c.barrier = found->second;
   c.phase = static_cast<int32_t>(b.phase);
-  c.product = {};
+  c.has_products = false;
   b.copies = true;
   return "";
 }
@@ -299,7 +240,10 @@ const char* BlockMemory::ReadForProduct(int role, int64_t cell, int64_t* value) 
   const bool waited =
       c.phase < static_cast<int64_t>(b.waited.size()) && b.waited[c.phase][role] > 0;
   if (!waited) return "a product reads what a copy may still write";
-  c.product[role] = static_cast<int32_t>(groups_[role]) + 1;
+  if (products_.empty()) products_.resize(cells_.size());
+  if (!c.has_products) products_[cell] = {};
+  c.has_products = true;
+  products_[cell][role] = static_cast<int32_t>(groups_[role]) + 1;
   *value = c.value;
   return "";
 }

@@ -22,8 +22,9 @@
 namespace lemma::kernels {
 
 // Functions that return text return "" if all is well, otherwise the fault. Cells are numbered from
-// 0; a cell has 2 bytes. An argument `cell` must be the number of an existing cell; this is not
-// checked. Arguments `at` and `barrier` are the offset of a barrier's first byte in the memory.
+// 0; a cell has 2 bytes. An argument `cell`, and the cells after it that a function accesses, must
+// exist; this is not checked. Arguments `at` and `barrier` are the offset of a barrier's first byte
+// in the memory.
 class BlockMemory {
  public:
   static constexpr int kMostRoles = 8;
@@ -46,12 +47,50 @@ class BlockMemory {
   int64_t bytes() const { return bytes_; }
 
   // --- Threads ---
-  // Read sets *value to the number that a thread wrote last, which must have the same `kind`.
-  // Threads cannot read copied numbers.
-  const char* Read(const Access& who, int64_t cell, Kind kind, int64_t* value);
-  const char* Write(const Access& who, int64_t cell, Kind kind, int64_t value);
+  // Accesses `count` cells from `cell` on. Read sets `values` to the numbers that threads wrote
+  // last, which must have the same `kind`. Threads cannot read copied numbers.
+  const char* Read(const Access& who, int64_t cell, int64_t count, Kind kind, int64_t* values) {
+    const Mark mark = MarkOf(who);
+    for (int64_t i = 0; i < count; ++i) {
+      Cell& c = At(cell + i);
+      if (c.kind != kind || c.barrier >= 0) {
+        return c.kind == Kind::kNone ? "a thread reads shared memory that nothing wrote"
+                                     : "a thread reads shared memory as another type";
+      }
+      if (!Ordered(who, c.written)) {
+        return "a thread reads shared memory that another one writes, without a barrier between";
+      }
+      values[i] = c.value;
+      const Mark before = c.read;
+      c.read = mark;
+      if (Ordered(who, before)) continue;
+      // Earlier reads count too.
+      c.read.thread = Mark::kSeveral;
+      if (before.role != who.role) c.read.role = Mark::kSeveral;
+      if (before.warp != who.warp) c.read.warp = Mark::kSeveral;
+    }
+    return "";
+  }
+  const char* Write(const Access& who, int64_t cell, int64_t count, Kind kind,
+                    const int64_t* values) {
+    const Mark mark = MarkOf(who);
+    for (int64_t i = 0; i < count; ++i) {
+      Cell& c = At(cell + i);
+      const bool simple = c.kind != Kind::kNone && c.barrier < 0 && !c.has_products;
+      if (!simple || !Ordered(who, c.written) || !Ordered(who, c.read)) {
+        const char* what = CheckWrite(who, c, cell + i);
+        if (*what != 0) return what;
+      }
+      c.kind = kind;
+      c.value = values[i];
+      c.written = mark;
+      c.barrier = -1;
+      c.has_products = false;
+    }
+    return "";
+  }
   // To be called when all threads of the warp have met.
-  void SyncWarp(int warp) { ++warp_interval_[warp]; }
+  void SyncWarp(int warp) { warp_begins_[warp] = ++moment_; }
   // To be called when all threads of these roles have met.
   void Meet(const std::vector<int>& roles);
 
@@ -100,15 +139,14 @@ class BlockMemory {
 
  private:
   using Clock = std::array<int64_t, kMostRoles>;
-  // A record of an access: its threads, its time by the role's clock, and two interval numbers. The
-  // role's barriers, and the warp's, divide the time into intervals; the numbers say in which
-  // interval the access happened.
+  // A record of an access: its threads, its time by the role's clock, and its moment. The role's
+  // barriers, and the warp's, divide the time into intervals; each begins at a new moment.
   struct Mark {
     static constexpr int kSeveral = -1;
-    int32_t block = 0;
-    int8_t role = 0;               // kSeveral: accesses of several roles
-    int16_t thread = 0, warp = 0;  // kSeveral likewise
-    int64_t time = 0, interval = 0, warp_interval = 0;
+    int64_t moment = -1;  // no access
+    int64_t time = 0;
+    int16_t thread = 0;
+    int8_t warp = 0, role = 0;  // kSeveral: accesses of several, also for `thread`
   };
   struct Cell {
     int32_t block = 0;  // to which the fields below belong; in another block nothing is written
@@ -116,9 +154,12 @@ class BlockMemory {
     bool is_barrier = false;
     int64_t value = 0;
     Mark read, written;
-    int32_t barrier = -1, phase = 0;               // of the copy that wrote it; -1: a thread did
-    std::array<int32_t, kMostRoles> product = {};  // by role: 1 + the last group that read it
+    int32_t barrier = -1, phase = 0;  // of the copy that wrote it; -1: a thread did
+    // Whether products_ of the cell counts.
+    bool has_products = false;
   };
+  // By role: 1 + the last group of products that read a cell.
+  using Products = std::array<int32_t, kMostRoles>;
   struct Barrier {
     int64_t count = 0, arrivals = 0, bytes = 0;
     int made_by = 0, thread = 0;  // the role and the thread that made it
@@ -134,15 +175,33 @@ class BlockMemory {
     std::array<int64_t, kMostRoles> waits = {};  // how many phases each role has waited for
   };
 
-  Cell& At(int64_t cell);
-  Mark MarkOf(const Access& who) const;
-  bool Ordered(const Access& who, const Mark& mark) const;
+  Cell& At(int64_t cell) {
+    Cell& result = cells_[cell];
+    if (result.block != block_) {
+      result = Cell();
+      result.block = block_;
+    }
+    return result;
+  }
+  Mark MarkOf(const Access& who) const {
+    return {moment_, clock_[who.role][who.role], static_cast<int16_t>(who.thread),
+            static_cast<int8_t>(who.warp), static_cast<int8_t>(who.role)};
+  }
+  // Whether the access is ordered before what `who` does now.
+  bool Ordered(const Access& who, const Mark& mark) const {
+    if (mark.moment < block_begins_) return true;
+    if (mark.role != who.role) {
+      return mark.role != Mark::kSeveral && met_[who.role][mark.role] >= mark.time;
+    }
+    if (mark.moment < begins_[who.role] || mark.thread == who.thread) return true;
+    return mark.warp == who.warp && mark.moment < warp_begins_[who.warp];
+  }
   // Whether all that `other` did up to `time` is ordered before what `role` does now.
   bool Knows(int role, int other, int64_t time) const {
     return role == other || clock_[role][other] >= time;
   }
-  // What is wrong if `who` writes the cell now.
-  const char* CheckWrite(const Access& who, const Cell& cell) const;
+  // What is wrong if `who` writes the cell, which has this number, now.
+  const char* CheckWrite(const Access& who, const Cell& cell, int64_t number) const;
   // Whether `role` knows that a phase has ended.
   bool PhaseIsKnown(int role, const Barrier& barrier, int64_t phase) const;
   Barrier* Find(int64_t at);
@@ -153,7 +212,8 @@ class BlockMemory {
   const int roles_;
   int32_t block_ = 0;
   std::vector<Cell> cells_;
-  std::vector<Clock> clock_;  // by role
+  std::vector<Products> products_;  // by cell; empty before the first product
+  std::vector<Clock> clock_;        // by role
   // By role: what it knows of accesses by the threads of other roles. One thread's arrival at a
   // barrier of the copy engine does not say what the other threads of its role have done.
   std::vector<Clock> met_;
@@ -162,11 +222,14 @@ class BlockMemory {
   // the other warps. A complete product shows that all of them have committed it.
   std::vector<Clock> passed_;
   std::vector<std::vector<int64_t>> committed_at_;  // by role and group
-  std::vector<int64_t> interval_;                   // by role
-  std::vector<int64_t> warp_interval_;              // by warp of the block
-  std::vector<int64_t> groups_;                     // committed, by role
-  std::vector<std::vector<int64_t>> done_;          // by role and group: when it was complete
-  std::map<int64_t, int> barrier_at_;               // by offset: a position in barriers_
+  // Grows at each begin of a block or of an interval.
+  int64_t moment_ = 0;
+  int64_t block_begins_ = 0;                // the moments at which these began: the block,
+  std::vector<int64_t> begins_;             // by role, its interval,
+  std::vector<int64_t> warp_begins_;        // by warp of the block, its interval
+  std::vector<int64_t> groups_;             // committed, by role
+  std::vector<std::vector<int64_t>> done_;  // by role and group: when it was complete
+  std::map<int64_t, int> barrier_at_;       // by offset: a position in barriers_
   std::vector<Barrier> barriers_;
   std::vector<bool> turn_;  // by role: whether it has been passed its turn
   std::vector<Clock> turn_clock_, turn_met_, turn_passed_;

@@ -47,6 +47,7 @@ class Checker {
     const uint64_t seed = Mix(options_.seed);
     if (absl::Status s = Compare(std::nullopt, seed); !s.ok()) return s;
     if (absl::Status s = CompareKept(seed + 50); !s.ok()) return s;
+    if (absl::Status s = CompareShortAxes(seed + 70); !s.ok()) return s;
     if (absl::Status s = TryInvalidIndices(seed + 2); !s.ok()) return s;
     if (absl::Status s = RepeatIntegers(seed + 3); !s.ok()) return s;
     if (absl::Status s = CompareSmall(seed + 100); !s.ok()) return s;
@@ -63,6 +64,35 @@ class Checker {
       if (absl::Status s = Compare(std::nullopt, seed + round); !s.ok()) return s;
     }
     inside_ = false;
+    return absl::OkStatus();
+  }
+
+  // Integers that are drawn for a longer axis are seldom positions of a short one, and never all of
+  // them. So each of its positions is tried, counted from both ends.
+  absl::Status CompareShortAxes(uint64_t seed) {
+    constexpr int64_t kShort = 8;
+    constexpr double kSmall = 1e7;  // operations
+    std::set<int64_t> axes;
+    int64_t least = kShort * 2;
+    double operations = 0;
+    for (const Meaning& meaning : meanings_) {
+      operations += meaning.operations();
+      if (meaning.LeastPositions() == 0) continue;
+      axes.merge(meaning.Axes(kShort));
+      least = std::min(least, meaning.LeastPositions());
+    }
+    for (const int64_t axis : axes) {
+      // In small programs, each element has each index.
+      const bool small = operations * 2 * static_cast<double>(axis) <= kSmall;
+      const int64_t step = small ? 1 : std::min(least, 2 * axis);
+      for (int64_t turn = 0; turn < 2 * axis; turn += step) {
+        in_turn_ = InTurn{axis, turn};
+        const absl::Status s = Compare(std::nullopt, seed);
+        in_turn_.reset();
+        if (absl::IsOutOfRange(s)) break;  // the indices are of a shorter axis
+        if (!s.ok()) return s;
+      }
+    }
     return absl::OkStatus();
   }
 
@@ -404,18 +434,23 @@ class Checker {
     return absl::OkStatus();
   }
 
-  // The same for one part, whose indices may be below `indices`. How large they may be, and whether
-  // they may be negative, is tried out.
+  // Random operands of one part, whose indices may be below `indices`, and the results of its
+  // nodes. How large indices may be, and whether they may be negative, is tried out. OutOfRange if
+  // indices in turn are outside the tensors that they index.
   absl::Status DrawPart(size_t p, int64_t indices, const std::optional<Extremes>& extremes,
                         uint64_t seed) {
     const ProgramPart& part = parts_[p];
+    const bool in_turn = in_turn_ && meanings_[p].LeastPositions() > 0;
+    if (in_turn) indices = in_turn_->axis;
     for (;; indices = (indices + 1) / 2) {
       for (const bool negative : {true, false}) {
         if (negative && inside_) continue;
         std::vector<const SlotMemory*> operands;
         for (size_t k = 0; k < part.operands.size(); ++k) {
           SlotMemory& memory = memory_[part.first_slot + k];
-          memory = meanings_[p].Draw(k, negative ? -indices : 0, indices, seed, few_);
+          const int64_t least = negative ? -indices : 0;
+          memory = in_turn ? meanings_[p].DrawInTurn(k, least, indices, seed, in_turn_->turn)
+                           : meanings_[p].Draw(k, least, indices, seed, few_);
           operands.push_back(&memory);
         }
         auto results = meanings_[p].Evaluate(operands, floats_[p].value_or(false), extremes);
@@ -429,6 +464,7 @@ class Checker {
           }
           return absl::OkStatus();
         }
+        if (in_turn && !negative && absl::IsOutOfRange(results.status())) return results.status();
         if (!absl::IsOutOfRange(results.status()) || (indices == 1 && !negative)) {
           return NotChecked(std::string(results.status().message()));
         }
@@ -614,9 +650,13 @@ class Checker {
   std::vector<SlotMemory> memory_;                   // by slot
   std::vector<std::pair<int, SlotMemory>> expected_;
   std::vector<std::unique_ptr<Touched>> touched_;
-  bool streams_ = false;  // whether a kernel streams a softmax
-  bool few_ = false;      // whether operands are drawn from few numbers
-  bool inside_ = false;   // whether indices are drawn from numbers that are not negative
+  struct InTurn {
+    int64_t axis, turn;
+  };
+  std::optional<InTurn> in_turn_;  // indices are the positions of an axis of this size, in turn
+  bool streams_ = false;           // whether a kernel streams a softmax
+  bool few_ = false;               // whether operands are drawn from few numbers
+  bool inside_ = false;            // whether indices are drawn from numbers that are not negative
 };
 
 }  // namespace

@@ -24,8 +24,8 @@
 // Two different rational functions of degree d agree at a random point with a probability of about
 // d/2^61. Three further checks are tests, not decisions: nodes that compute in integers are
 // compared at random integers; discontinuous functions, such as comparisons, are evaluated at
-// numbers near the definitions' constants; and gathered indices are also set outside of the tensors
-// that they index.
+// numbers near the definitions' constants; and gathered indices are also set to all positions of
+// axes of up to 8 elements, and outside of the tensors that they index.
 //
 // The check trusts the CUDA compiler and the functions of the prelude
 // (kernels/codegen/prelude.cuh), whose meaning it states a second time.
@@ -55,7 +55,7 @@ struct ProgramCheckOptions {
   uint64_t seed = 1;
   // Limits on the scalar operations of one evaluation and on the bytes of memory that the check
   // needs. A program beyond these limits is not checked.
-  double operations = 4e9;
+  double operations = 4e10;
   int64_t bytes = int64_t{3} << 30;
   // The precision to which kernels may round the factors of products.
   codegen::ProductPrecision precision = codegen::ProductPrecision::kF32;

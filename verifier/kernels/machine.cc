@@ -185,12 +185,19 @@ void Machine::CheckSet(const Variable& v, const Operand& cell, const Mask& mask)
 bool Machine::Accumulate(const Statement& s, const Mask& mask) {
   if (mask.count != threads_) return false;
   const Expr& product = *s.value->args[1];
-  Operand a = Evaluate(*product.args[0], mask), b = Evaluate(*product.args[1], mask);
-  const Operand cell = Cell(s.variable, s.indices, mask);
+  auto factor = [&](const Expr& e) {
+    const bool cell = e.kind == Expr::Kind::kVariable && !e.args.empty() &&
+                      !kernel_.variables[e.variable].shared && !InFlight(e.variable) &&
+                      !kernel_.variables[e.variable].tracked;
+    const bool known = cell && std::all_of(e.args.begin(), e.args.end(),
+                                           [](const ExprPtr& index) { return index->uniform; });
+    return known ? Operand{RegistersAt(e.variable, e.args, mask)} : Evaluate(e, mask);
+  };
+  Operand a = factor(*product.args[0]), b = factor(*product.args[1]);
+  int64_t* const to = RegistersAt(s.variable, s.indices, mask);
   if (stopped()) return true;
   if (a.uniform) std::swap(a, b);
   if (a.uniform) return false;
-  int64_t* to = Registers(s.variable) + cell.At(0) * threads_;
   Spend(threads_);
   const LaneOps<Field>& ops = Lanes<Field>();
   (b.uniform ? ops.mul_add_vs : ops.mul_add_vv)(reinterpret_cast<Field*>(to),

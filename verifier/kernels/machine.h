@@ -73,6 +73,12 @@ class Machine {
     int64_t offset = 0;  // added to all values; 0 unless the values are indices of cells
     int64_t At(int thread) const { return data[uniform ? 0 : thread] + offset; }
   };
+  // By thread: the number of a cell.
+  struct Cells {
+    int64_t same = 0;           // of all threads, if `each` is empty
+    std::vector<int64_t> each;  // by thread
+    int64_t operator[](int thread) const { return each.empty() ? same : each[thread]; }
+  };
   struct Range {
     int64_t least = 0, most = 0;
   };
@@ -101,13 +107,16 @@ class Machine {
   void MakeWord(const Call& call, const Mask& mask);
   void MoveWords(const Call& call, const Mask& mask);
   void MultiplyAdd(const Call& call, const Mask& mask);
+  // The product of the warp that begins with thread `first`.
+  void MultiplyAddWarp(const Call& call, int first, const Cells* sums, const Cells& left,
+                       const Cells& right);
   void MakeByteWord(const Call& call, const Mask& mask);
   void MultiplyAddBytes(const Call& call, const Mask& mask);
   void LoadStaged(const Call& call, const Mask& mask);
   void StoreFloats(const Call& call, const Mask& mask);
-  // By thread: the number of the cell at a place, in a variable in registers. A fault if the array
-  // has fewer than `room` cells from this cell on.
-  std::vector<int64_t> CellsOf(const Place& place, int64_t room, const Mask& mask);
+  // The cell at a place, in a variable in registers. A fault if the array has fewer than `room`
+  // cells from this cell on.
+  Cells CellsOf(const Place& place, int64_t room, const Mask& mask);
   // By thread: the first byte of a place in shared memory.
   std::vector<int64_t> AddressesOf(const Place& place, const Mask& mask);
   // Reads or writes `count` words or floats (`kind`), of 4 bytes each, from byte `address` on, as
@@ -117,7 +126,9 @@ class Machine {
   // The value of `e`, which must be the same in all threads of the mask; otherwise a fault.
   int64_t Common(const Expr& e, const Mask& mask);
   // Reports a fault unless `what`, the answer of BlockMemory, is "".
-  void Expect(const char* what, int thread);
+  void Expect(const char* what, int thread) {
+    if (*what != 0) Fault(std::string("shared memory: ") + what, thread);
+  }
 
   // --- Barriers, copies and products by warpgroup (machine_products.cc) ---
   void ExecuteAtBarrier(const Call& call, const Mask& mask);
@@ -143,6 +154,8 @@ class Machine {
 
   // --- Expressions (machine_expressions.cc) ---
   Operand Evaluate(const Expr& e, const Mask& mask);
+  // The value of a uniform expression that is an integer; 0 after a fault.
+  int64_t EvaluateUniform(const Expr& e, const Mask& mask);
   Operand Binary(const Expr& e, const Mask& mask);
   Operand Logical(const Expr& e, const Mask& mask);
   Operand Choose(const Expr& e, const Mask& mask);
@@ -159,6 +172,9 @@ class Machine {
   // their range, found without computing the sum for each thread. False for any other index, or if
   // the sum may overflow.
   bool Steady(Expr* e, const Mask& mask, Operand* values, Range* range);
+  // The numbers of a variable in registers, by thread, at `indices`, which must be uniform; nullptr
+  // after a fault.
+  int64_t* RegistersAt(int variable, const std::vector<ExprPtr>& indices, const Mask& mask);
   // By thread: the number of the cell of an array at `indices`. A fault if an index is outside the
   // array.
   Operand Cell(int variable, const std::vector<ExprPtr>& indices, const Mask& mask);

@@ -27,7 +27,7 @@ int64_t OfPair(int64_t cell, int i) {
 void Machine::MakeByteWord(const Call& call, const Mask& mask) {
   const DType dtype = ByteTypeOf(kernel_.words, call.sizes[0] != 0);
   Change(call.places[0].variable);
-  const std::vector<int64_t> to = CellsOf(call.places[0], 2, mask);
+  const Cells to = CellsOf(call.places[0], 2, mask);
   std::vector<int64_t> numbers(static_cast<size_t>(kNumbers) * threads_);
   for (int n = 0; n < kNumbers; ++n) {
     const Operand value = Evaluate(*call.args[n], mask);
@@ -52,16 +52,18 @@ void Machine::MakeByteWord(const Call& call, const Mask& mask) {
 void Machine::MultiplyAddBytes(const Call& call, const Mask& mask) {
   constexpr int kWords = 8, kLeft = 4, kRight = 2, kDepth = kWords * kNumbers;
   constexpr int64_t kLargest = int64_t{255} * 255, kEnd = int64_t{1} << 31;
-  std::vector<int64_t> sums[2];
+  Cells sums[2];
   for (int r = 0; r < 2; ++r) {
     Change(call.places[r].variable);
     sums[r] = CellsOf(call.places[r], 2, mask);
     for (int j = 0; j < 2 && !stopped(); ++j) {
-      CheckSet(kernel_.variables[call.places[r].variable], {sums[r].data(), false, j}, mask);
+      const bool same = sums[r].each.empty();
+      CheckSet(kernel_.variables[call.places[r].variable],
+               {same ? &sums[r].same : sums[r].each.data(), same, j}, mask);
     }
   }
-  const std::vector<int64_t> left = CellsOf(call.places[2], 2 * kLeft, mask),
-                             right = CellsOf(call.places[3], 2 * kRight, mask);
+  const Cells left = CellsOf(call.places[2], 2 * kLeft, mask),
+              right = CellsOf(call.places[3], 2 * kRight, mask);
   const int64_t* const a = Registers(call.places[2].variable);
   const int64_t* const b = Registers(call.places[3].variable);
   // Byte `n` of a thread's word, which begins in a cell.

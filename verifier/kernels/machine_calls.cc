@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/lanes/lane_ops.h"
 #include "verifier/kernels/machine.h"
 
 namespace lemma::kernels {
@@ -14,10 +15,6 @@ namespace {
 constexpr int kWarp = 32;
 constexpr int64_t kUnitBytes = 4;  // of a word or a float
 }  // namespace
-
-void Machine::Expect(const char* what, int thread) {
-  if (*what != 0) Fault(absl::StrCat("shared memory: ", what), thread);
-}
 
 void Machine::Execute(const Call& call, const Mask& mask) {
   Spend(threads_);
@@ -43,18 +40,25 @@ void Machine::Execute(const Call& call, const Mask& mask) {
   }
 }
 
-std::vector<int64_t> Machine::CellsOf(const Place& place, int64_t room, const Mask& mask) {
+Machine::Cells Machine::CellsOf(const Place& place, int64_t room, const Mask& mask) {
   const Variable& v = kernel_.variables[place.variable];
   int64_t extent = 1;  // of the array in which the cells lie
   for (size_t k = std::min(place.indices.size(), v.dims.size() - 1); k < v.dims.size(); ++k) {
     extent *= v.dims[k];
   }
   const Operand cell = Cell(place.variable, place.indices, mask);
-  std::vector<int64_t> cells(threads_);
+  auto check = [&](int64_t at, int thread) {
+    if (at % extent + room > extent) Fault(absl::StrCat(v.name, " is too small"), thread);
+    return at;
+  };
+  Cells cells;
+  if (cell.uniform) {
+    if (!stopped()) cells.same = check(cell.At(0), 0);
+    return cells;
+  }
+  cells.each.assign(threads_, 0);
   for (int i = 0; i < threads_ && !stopped(); ++i) {
-    if (mask.on[i] == 0) continue;
-    cells[i] = cell.At(i);
-    if (cells[i] % extent + room > extent) Fault(absl::StrCat(v.name, " is too small"), i);
+    if (mask.on[i] != 0) cells.each[i] = check(cell.At(i), i);
   }
   return cells;
 }
@@ -65,10 +69,25 @@ std::vector<int64_t> Machine::AddressesOf(const Place& place, const Mask& mask) 
   for (int64_t dim : v.dims) size *= dim;
   std::vector<int64_t> addresses(threads_);
   const int64_t* const start = Registers(place.variable);
-  for (int i = 0; i < threads_; ++i) addresses[i] = start[v.uniform ? 0 : i];
+  if (v.uniform) {
+    std::fill(addresses.begin(), addresses.end(), *start);
+  } else {
+    std::copy_n(start, threads_, addresses.begin());
+  }
   for (size_t k = 0; k < place.indices.size() && !stopped(); ++k) {
     const Operand index = Evaluate(*place.indices[k], mask);
     if (k > 0) size /= v.dims[k - 1];
+    const bool inside = k == 0 || (index.uniform ? *index.data >= 0 && *index.data < v.dims[k - 1]
+                                                 : Lanes<int64_t>().within(
+                                                       index.data, 0, v.dims[k - 1] - 1, threads_));
+    if (inside && index.uniform) {
+      for (int64_t& address : addresses) address += *index.data * size;
+      continue;
+    }
+    if (inside) {
+      Lanes<int64_t>().mul_add_vs(addresses.data(), index.data, &size, threads_);
+      continue;
+    }
     for (int i = 0; i < threads_ && !stopped(); ++i) {
       if (mask.on[i] == 0) continue;
       const int64_t at = index.At(i);
@@ -90,17 +109,15 @@ void Machine::AccessShared(bool write, int64_t address, int64_t count, BlockMemo
   }
   if (address % (count * kUnitBytes) != 0) return Fault("a pack is not aligned", thread);
   const BlockMemory::Access who = {role_, first_ + thread, (first_ + thread) / kWarp};
-  for (int64_t n = 0; n < 2 * count && !stopped(); ++n) {
-    const int64_t cell = address / BlockMemory::kCellBytes + n;
-    Expect(write ? memory.Write(who, cell, kind, numbers[n])
-                 : memory.Read(who, cell, kind, &numbers[n]),
-           thread);
-  }
+  const int64_t cell = address / BlockMemory::kCellBytes;
+  Expect(write ? memory.Write(who, cell, 2 * count, kind, numbers)
+               : memory.Read(who, cell, 2 * count, kind, numbers),
+         thread);
 }
 
 void Machine::MakeWord(const Call& call, const Mask& mask) {
   Change(call.places[0].variable);
-  const std::vector<int64_t> to = CellsOf(call.places[0], 2, mask);
+  const Cells to = CellsOf(call.places[0], 2, mask);
   int64_t* const words = Registers(call.places[0].variable);
   for (int n = 0; n < NumbersPerWord(kernel_.words); ++n) {
     const Operand value = Evaluate(*call.args[n], mask);
@@ -115,7 +132,7 @@ void Machine::MoveWords(const Call& call, const Mask& mask) {
   const int64_t count = store ? call.sizes[0] : 1;
   const Place& words = call.places[store ? 1 : 0];
   if (!store) Change(words.variable);
-  const std::vector<int64_t> cells = CellsOf(words, 2 * count, mask);
+  const Cells cells = CellsOf(words, 2 * count, mask);
   const std::vector<int64_t> at = AddressesOf(call.places[store ? 0 : 1], mask);
   int64_t* const registers = Registers(words.variable);
   std::vector<int64_t> numbers(2 * count);
@@ -131,59 +148,100 @@ void Machine::MoveWords(const Call& call, const Mask& mask) {
   }
 }
 
+namespace {
+
+// The numbers of a product by warp: 16 rows of A, 8 columns of B, and up to 16 of depth.
+constexpr int kProductRows = 16, kProductColumns = 8, kProductDepth = 16;
+
+// sums[column][row] += the sum of rows[k][row] * columns[k][column] over k < depth.
+void AddProducts(const Field (*rows)[kProductRows], const Field (*columns)[kProductColumns],
+                 int depth, Field (*sums)[kProductRows]) {
+  uint64_t any = 0;  // a special element has a bit that no other has
+  for (int k = 0; k < depth; ++k) {
+    for (int i = 0; i < kProductRows; ++i) any |= rows[k][i].raw();
+    for (int j = 0; j < kProductColumns; ++j) any |= columns[k][j].raw();
+  }
+  for (int j = 0; j < kProductColumns; ++j) {
+    for (int i = 0; i < kProductRows; ++i) any |= sums[j][i].raw();
+  }
+  const LaneOps<Field>& ops = Lanes<Field>();
+  if (Field::FromRaw(any).is_special() || kProductColumns % ops.mr != 0 ||
+      kProductRows % ops.nr != 0) {
+    for (int j = 0; j < kProductColumns; ++j) {
+      for (int i = 0; i < kProductRows; ++i) {
+        for (int k = 0; k < depth; ++k) sums[j][i] = sums[j][i] + rows[k][i] * columns[k][j];
+      }
+    }
+    return;
+  }
+  Field left[kProductDepth * kProductColumns], right[kProductDepth * kProductRows];
+  for (int i = 0; i < kProductRows; i += ops.nr) {
+    for (int k = 0; k < depth; ++k) std::copy_n(&rows[k][i], ops.nr, &right[k * ops.nr]);
+    for (int j = 0; j < kProductColumns; j += ops.mr) {
+      for (int k = 0; k < depth; ++k) std::copy_n(&columns[k][j], ops.mr, &left[k * ops.mr]);
+      ops.tile(&sums[j][i], kProductRows, left, right, depth, /*accumulate=*/true);
+    }
+  }
+}
+
+}  // namespace
+
 // Lane l holds words l % 4 and l % 4 + 4 of rows l / 4 and l / 4 + 8 of A and of column l / 4 of B,
 // and columns 2 (l % 4) and 2 (l % 4) + 1 of the same rows of the sum.
+void Machine::MultiplyAddWarp(const Call& call, int first, const Cells* sums, const Cells& left,
+                              const Cells& right) {
+  // The number of lane l that lies `offset` cells behind `cells`.
+  auto at = [&](int variable, const Cells& cells, int64_t offset, int lane) -> int64_t& {
+    return Registers(variable)[(cells[first + lane] + offset) * threads_ + first + lane];
+  };
+  const int numbers = NumbersPerWord(kernel_.words);
+  Field rows[kProductDepth][kProductRows], columns[kProductDepth][kProductColumns];
+  Field totals[kProductColumns][kProductRows];
+  auto field = [](int64_t raw) { return Field::FromRaw(static_cast<uint64_t>(raw)); };
+  for (int half = 0; half < 2; ++half) {  // of the depth
+    for (int n = 0; n < numbers; ++n) {
+      for (int lane = 0; lane < kWarp; ++lane) {
+        const int k = (lane % 4 + 4 * half) * numbers + n;
+        rows[k][lane / 4] = field(at(call.places[2].variable, left, 4 * half + n, lane));
+        rows[k][lane / 4 + 8] = field(at(call.places[2].variable, left, 4 * half + 2 + n, lane));
+        columns[k][lane / 4] = field(at(call.places[3].variable, right, 2 * half + n, lane));
+      }
+    }
+  }
+  for (int r = 0; r < 2; ++r) {
+    for (int lane = 0; lane < kWarp; ++lane) {
+      Field* const to = &totals[lane % 4 * 2][lane / 4 + 8 * r];
+      to[0] = field(at(call.places[r].variable, sums[r], 0, lane));
+      to[kProductRows] = field(at(call.places[r].variable, sums[r], 1, lane));
+    }
+  }
+  AddProducts(rows, columns, 8 * numbers, totals);
+  for (int r = 0; r < 2; ++r) {
+    for (int lane = 0; lane < kWarp; ++lane) {
+      const Field* const from = &totals[lane % 4 * 2][lane / 4 + 8 * r];
+      at(call.places[r].variable, sums[r], 0, lane) = static_cast<int64_t>(from[0].raw());
+      at(call.places[r].variable, sums[r], 1, lane) =
+          static_cast<int64_t>(from[kProductRows].raw());
+    }
+  }
+}
+
 void Machine::MultiplyAdd(const Call& call, const Mask& mask) {
   constexpr int kWords = 8, kLeft = 4, kRight = 2;
   for (int r = 0; r < 2; ++r) Change(call.places[r].variable);
-  std::vector<int64_t> sums[2];
+  Cells sums[2];
   for (int r = 0; r < 2; ++r) sums[r] = CellsOf(call.places[r], 2, mask);
-  const std::vector<int64_t> left = CellsOf(call.places[2], 2 * kLeft, mask),
-                             right = CellsOf(call.places[3], 2 * kRight, mask);
+  const Cells left = CellsOf(call.places[2], 2 * kLeft, mask),
+              right = CellsOf(call.places[3], 2 * kRight, mask);
   if (mask.count % kWarp != 0) Fault("not all threads of a warp take part in a product", 0);
-  if (stopped()) return;
-  int64_t* const sum[2] = {Registers(call.places[0].variable), Registers(call.places[1].variable)};
-  const int64_t *const a = Registers(call.places[2].variable), *const b = Registers(
-                                                                   call.places[3].variable);
-  auto number = [&](const int64_t* registers, int64_t cell, int thread) {
-    return Field::FromRaw(static_cast<uint64_t>(registers[cell * threads_ + thread]));
-  };
-  const int numbers = NumbersPerWord(kernel_.words);
   for (int first = 0; first < threads_ && !stopped(); first += kWarp) {
     int count = 0;
     for (int i = first; i < first + kWarp; ++i) count += mask.on[i];
     if (count == 0) continue;
     if (count != kWarp) return Fault("not all threads of a warp take part in a product", first);
-    // Each row of A and each column of B, by depth.
-    Field rows[16][2 * kWords], columns[8][2 * kWords];
-    for (int word = 0; word < kWords; ++word) {
-      for (int n = 0; n < numbers; ++n) {
-        for (int row = 0; row < 16; ++row) {
-          const int thread = first + row % 8 * 4 + word % 4;
-          const int r = row / 8 + word / 4 * 2;
-          rows[row][word * 2 + n] = number(a, left[thread] + 2 * r + n, thread);
-        }
-        for (int column = 0; column < 8; ++column) {
-          const int thread = first + column * 4 + word % 4;
-          columns[column][word * 2 + n] = number(b, right[thread] + 2 * (word / 4) + n, thread);
-        }
-      }
-    }
-    for (int i = 0; i < kWarp; ++i) {
-      for (int r = 0; r < 2; ++r) {
-        for (int j = 0; j < 2; ++j) {
-          int64_t& to = sum[r][(sums[r][first + i] + j) * threads_ + first + i];
-          Field total = Field::FromRaw(static_cast<uint64_t>(to));
-          for (int k = 0; k < 2 * kWords; ++k) {
-            if (k % 2 >= numbers) continue;
-            total = total + rows[i / 4 + 8 * r][k] * columns[i % 4 * 2 + j][k];
-          }
-          to = static_cast<int64_t>(total.raw());
-        }
-      }
-    }
+    MultiplyAddWarp(call, first, sums, left, right);
   }
-  Spend(int64_t{threads_} * 4 * kWords * numbers / 4);
+  Spend(int64_t{threads_} * 4 * kWords * NumbersPerWord(kernel_.words) / 4);
 }
 
 void Machine::LoadStaged(const Call& call, const Mask& mask) {

@@ -1,6 +1,7 @@
 // Evaluates expressions.
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -148,64 +149,76 @@ Machine::Operand Machine::Evaluate(const Expr& e, const Mask& mask) {
   return {};
 }
 
+int64_t Machine::EvaluateUniform(const Expr& e, const Mask& mask) {
+  if (e.kind == Kind::kVariable) return *Registers(e.variable);
+  if (e.kind == Kind::kLiteral) return e.value;
+  const Operand value = Evaluate(e, mask);
+  return stopped() ? 0 : *value.data;
+}
+
 namespace {
 
-// out[i] = f(a[i], b[i]); a loop for each way in which operands are the same for all threads.
-template <class F>
-void ForAll(int64_t* out, const int64_t* a, bool same_a, const int64_t* b, bool same_b, int n,
-            const F& f) {
-  if (same_a && same_b) {
-    std::fill_n(out, n, f(*a, *b));
-  } else if (same_a) {
-    const int64_t x = *a;
-    for (int i = 0; i < n; ++i) out[i] = f(x, b[i]);
-  } else if (same_b) {
-    const int64_t y = *b;
-    for (int i = 0; i < n; ++i) out[i] = f(a[i], y);
-  } else {
-    for (int i = 0; i < n; ++i) out[i] = f(a[i], b[i]);
-  }
-}
-
-// The sum, difference or product of 32-bit integers, and comparisons, which cannot overflow 64
-// bits; false for other operators.
-bool Quick(Op op, int64_t* out, const int64_t* a, bool same_a, const int64_t* b, bool same_b,
-           int n) {
-  // Threads that do not run may hold anything, so the sums wrap.
-  using U = uint64_t;
-  auto apply = [&](auto f) {
-    ForAll(out, a, same_a, b, same_b, n, f);
-    return true;
-  };
+// The function of the lanes that computes an operator of integers, unless it overflows 64 bits.
+std::optional<ScalarFn> FunctionOf(Op op) {
   switch (op) {
     case Op::kAdd:
-      return apply([](int64_t x, int64_t y) { return static_cast<int64_t>(U(x) + U(y)); });
+      return ScalarFn::kAdd;
     case Op::kSub:
-      return apply([](int64_t x, int64_t y) { return static_cast<int64_t>(U(x) - U(y)); });
+      return ScalarFn::kSub;
     case Op::kMul:
-      return apply([](int64_t x, int64_t y) { return static_cast<int64_t>(U(x) * U(y)); });
+      return ScalarFn::kMul;
+    case Op::kDiv:
+      return ScalarFn::kDiv;
+    case Op::kRem:
+      return ScalarFn::kMod;  // for numbers that are not negative
     case Op::kLess:
-      return apply([](int64_t x, int64_t y) { return int64_t{x < y}; });
     case Op::kLessEqual:
-      return apply([](int64_t x, int64_t y) { return int64_t{x <= y}; });
+      return ScalarFn::kLess;
     case Op::kEqual:
-      return apply([](int64_t x, int64_t y) { return int64_t{x == y}; });
+      return ScalarFn::kEqual;
     default:
-      return false;
+      return std::nullopt;
   }
 }
 
-// The quotient or remainder of 32-bit integers that are not negative, by a constant; false if one
-// is negative.
-bool QuickDivision(bool remainder, int64_t* out, const int64_t* a, int64_t b, int n) {
-  int64_t any = 0;
-  const auto divisor = static_cast<uint32_t>(b);
-  for (int i = 0; i < n; ++i) {
-    any |= a[i];
-    const auto x = static_cast<uint32_t>(a[i]);
-    out[i] = remainder ? x % divisor : x / divisor;
+// out[i] = fn(a[i], b[i]); same_a, same_b: a[0], b[0] for all threads.
+void Apply(ScalarFn fn, int64_t* out, const int64_t* a, bool same_a, const int64_t* b, bool same_b,
+           int n) {
+  const LaneOps<int64_t>& ops = Lanes<int64_t>();
+  const int f = static_cast<int>(fn);
+  if (same_a && same_b) {
+    ops.vv[f](out, a, b, 1);
+    std::fill_n(out + 1, n - 1, *out);
+  } else {
+    (same_a ? ops.sv : same_b ? ops.vs : ops.vv)[f](out, a, b, n);
   }
-  return (any >> 32) == 0;
+}
+
+// The operator on 32-bit integers, for all threads at once; false unless the results are those of
+// C++, without an overflow. Threads that do not run may hold anything.
+bool Quick(Op op, Type type, int64_t* out, const int64_t* a, bool same_a, const int64_t* b,
+           bool same_b, int n) {
+  constexpr int64_t kEnd = int64_t{1} << 32;
+  const LaneOps<int64_t>& ops = Lanes<int64_t>();
+  const std::optional<ScalarFn> fn = FunctionOf(op);
+  if (!fn) return false;
+  if (op == Op::kDiv || op == Op::kRem) {
+    if (same_a || !same_b || *b <= 0 || *b >= kEnd / 2) return false;
+    if (!ops.within(a, 0, kEnd - 1, n)) return false;
+    Apply(*fn, out, a, false, b, true, n);
+    return true;
+  }
+  Apply(*fn, out, a, same_a, b, same_b, n);
+  return type == Type::kInt ? ops.within(out, -kEnd / 2, kEnd / 2 - 1, n)
+                            : ops.within(out, 0, kEnd - 1, n);
+}
+
+// Comparisons: of any integers.
+void Compare(Op op, int64_t* out, const int64_t* a, bool same_a, const int64_t* b, bool same_b,
+             int n) {
+  if (op != Op::kLessEqual) return Apply(*FunctionOf(op), out, a, same_a, b, same_b, n);
+  Apply(ScalarFn::kLess, out, b, same_b, a, same_a, n);
+  for (int i = 0; i < n; ++i) out[i] ^= 1;
 }
 
 }  // namespace
@@ -215,22 +228,14 @@ Machine::Operand Machine::Binary(const Expr& e, const Mask& mask) {
   int64_t* out = Scratch(e);
   const int n = e.uniform ? 1 : threads_;
   const Type operands = e.args[0]->type;
-  const bool divides = e.op == Op::kDiv || e.op == Op::kRem;
   // Two integers of type unsigned may have a product beyond 63 bits.
   const bool small = operands == Type::kInt || (operands == Type::kUnsigned && e.op != Op::kMul);
-  if (e.kind == Kind::kCompare) {
-    Quick(e.op, out, a.data, a.uniform, b.data, b.uniform, n);
+  if (n > 1 && e.kind == Kind::kCompare) {
+    Compare(e.op, out, a.data, a.uniform, b.data, b.uniform, n);
     return {out, e.uniform};
   }
-  if (small && divides && !a.uniform && b.uniform && *b.data > 0 && *b.data < (1LL << 31) &&
-      QuickDivision(e.op == Op::kRem, out, a.data, *b.data, n)) {
+  if (n > 1 && small && Quick(e.op, e.type, out, a.data, a.uniform, b.data, b.uniform, n)) {
     return {out, e.uniform};
-  }
-  if (small && Quick(e.op, out, a.data, a.uniform, b.data, b.uniform, n)) {
-    const int64_t shift = operands == Type::kInt ? 1LL << 31 : 0;
-    uint64_t outside = 0;
-    for (int i = 0; i < n; ++i) outside |= static_cast<uint64_t>(out[i] + shift) >> 32;
-    if (outside == 0) return {out, e.uniform};
   }
   for (int i = 0; i < n; ++i) {
     bool wrong = false;
@@ -282,6 +287,14 @@ Machine::Operand Machine::Choose(const Expr& e, const Mask& mask) {
 Machine::Operand Machine::Convert(const Expr& e, const Mask& mask) {
   const Operand a = Evaluate(*e.args[0], mask);
   int64_t* out = Scratch(e);
+  if (!e.uniform && !a.uniform && IsIndex(e.type)) {
+    constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+    // A range that all types have.
+    if (Lanes<int64_t>().within(a.data, 0, kMost, threads_)) {
+      std::copy_n(a.data, threads_, out);
+      return {out, false};
+    }
+  }
   for (int i = 0; i < (e.uniform ? 1 : threads_); ++i) {
     const int64_t x = a.At(i);
     out[i] = IsReal(e.type) ? static_cast<int64_t>(Field(x).raw()) : x;

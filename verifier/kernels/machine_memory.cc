@@ -63,7 +63,7 @@ bool Machine::Steady(Expr* e, const Mask& mask, Operand* values, Range* range) {
     Expr* other = e->args[1].get();
     if (part->uniform) std::swap(part, other);
     if (!other->uniform) return false;
-    offset = *Evaluate(*other, mask).data;
+    offset = EvaluateUniform(*other, mask);
   }
   constexpr int64_t kSmall = int64_t{1} << 60;
   if (!Steady(part, mask, values, range) || offset < -kSmall || offset > kSmall) return false;
@@ -71,6 +71,20 @@ bool Machine::Steady(Expr* e, const Mask& mask, Operand* values, Range* range) {
   if (range->least < -kSmall || range->most > kSmall) return false;
   *range = {range->least + offset, range->most + offset};
   return Fits(e->type, range->least) && Fits(e->type, range->most);
+}
+
+int64_t* Machine::RegistersAt(int variable, const std::vector<ExprPtr>& indices, const Mask& mask) {
+  const Variable& v = kernel_.variables[variable];
+  int64_t cell = 0;
+  for (size_t k = 0; k < indices.size(); ++k) {
+    const int64_t at = EvaluateUniform(*indices[k], mask), size = v.dims[k];
+    if (at < 0 || at >= size) {
+      Fault(absl::StrCat("index ", at, " of ", v.name, ", whose size is ", size), 0);
+      return nullptr;
+    }
+    cell = cell * size + at;
+  }
+  return stopped() ? nullptr : Registers(variable) + cell * threads_;
 }
 
 Machine::Operand Machine::Cell(int variable, const std::vector<ExprPtr>& indices,
@@ -92,12 +106,13 @@ Machine::Operand Machine::Cell(int variable, const std::vector<ExprPtr>& indices
       steady.offset += same;
       return steady;
     }
-    const Operand at = Evaluate(*indices[k], mask);
-    if (at.uniform) {
-      if (*at.data < 0 || *at.data >= size) outside(*at.data, size, 0);
-      same += *at.data * stride;
+    if (indices[k]->uniform) {
+      const int64_t at = EvaluateUniform(*indices[k], mask);
+      if (at < 0 || at >= size) outside(at, size, 0);
+      same += at * stride;
       continue;
     }
+    const Operand at = Evaluate(*indices[k], mask);
     if (varying++ == 0) std::fill(cells_.begin(), cells_.end(), 0);
     for (int i = 0; i < threads_; ++i) {
       const bool inside = static_cast<uint64_t>(at.data[i]) < static_cast<uint64_t>(size);
@@ -125,12 +140,14 @@ Machine::Operand Machine::LoadCell(const Expr& e, const Mask& mask) {
     return {out, false};
   }
   SharedMemory& shared = shared_[e.variable];
+  Spend(threads_);
+  const bool all = mask.count == threads_ && !cell.uniform;
+  if (all && shared.ReadAll(cell.data, cell.offset, threads_, out)) return {out, false};
   for (int i = 0; i < threads_ && !stopped(); ++i) {
     if (mask.on[i] == 0) continue;
     const char* what = shared.Read(cell.At(i), i, &out[i]);
     if (*what != 0) Fault(absl::StrCat(v.name, ": ", what), i);
   }
-  Spend(threads_);
   return {out, false};
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/lanes/lane_ops.h"
 #include "verifier/kernels/kernel_run.h"
 #include "verifier/kernels/machine.h"
 
@@ -23,17 +24,41 @@ int64_t Swizzled(int64_t offset) { return offset ^ (offset / kLineBytes % kLines
 
 Field FieldOf(int64_t raw) { return Field::FromRaw(static_cast<uint64_t>(raw)); }
 
-// sum + a b, of 16 numbers each.
-Field Dot(Field sum, const Field* a, const Field* b) {
-  unsigned __int128 total = sum.raw();
-  bool special = sum.is_special();
-  for (int64_t k = 0; k < kDepth; ++k) {
-    special = special || a[k].is_special() || b[k].is_special();
-    total += static_cast<unsigned __int128>(a[k].raw()) * b[k].raw();
+// sums[column, row] += the sum of left[row, depth] * right[column, depth], for kGroupRows rows.
+void AddProducts(const std::vector<Field>& left, const std::vector<Field>& right, int64_t columns,
+                 std::vector<Field>* sums) {
+  uint64_t any = 0;  // a special element has a bit that no other has
+  for (const std::vector<Field>* numbers :
+       {&left, &right, static_cast<const std::vector<Field>*>(sums)}) {
+    for (const Field& number : *numbers) any |= number.raw();
   }
-  if (!special) return Field::FromRaw(Field::Reduce(total));
-  for (int64_t k = 0; k < kDepth; ++k) sum = sum + a[k] * b[k];
-  return sum;
+  const LaneOps<Field>& ops = Lanes<Field>();
+  if (Field::FromRaw(any).is_special() || columns % ops.mr != 0 || kGroupRows % ops.nr != 0) {
+    for (int64_t column = 0; column < columns; ++column) {
+      for (int64_t row = 0; row < kGroupRows; ++row) {
+        Field& sum = (*sums)[column * kGroupRows + row];
+        for (int64_t k = 0; k < kDepth; ++k) {
+          sum = sum + left[row * kDepth + k] * right[column * kDepth + k];
+        }
+      }
+    }
+    return;
+  }
+  // Panels, as LaneOps::tile takes them.
+  std::vector<Field> a(ops.mr * kDepth), b(kGroupRows * kDepth);
+  for (int64_t row = 0; row < kGroupRows; ++row) {
+    Field* const panel = &b[row / ops.nr * ops.nr * kDepth + row % ops.nr];
+    for (int64_t k = 0; k < kDepth; ++k) panel[k * ops.nr] = left[row * kDepth + k];
+  }
+  for (int64_t column = 0; column < columns; column += ops.mr) {
+    for (int64_t i = 0; i < ops.mr; ++i) {
+      for (int64_t k = 0; k < kDepth; ++k) a[k * ops.mr + i] = right[(column + i) * kDepth + k];
+    }
+    for (int64_t row = 0; row < kGroupRows; row += ops.nr) {
+      ops.tile(&(*sums)[column * kGroupRows + row], kGroupRows, a.data(), &b[row * kDepth], kDepth,
+               /*accumulate=*/true);
+    }
+  }
 }
 
 }  // namespace
@@ -251,7 +276,7 @@ void Machine::IssueProduct(const Call& call, const Mask& mask) {
     // Lane l holds rows l / 4 and l / 4 + 8 at depths 2 (l % 4) and one more, and 8 more.
     const int words = call.places[1].variable;
     used.push_back(words);
-    const std::vector<int64_t> cells = CellsOf(call.places[1], 8, mask);
+    const Cells cells = CellsOf(call.places[1], 8, mask);
     const int64_t* const numbers = Registers(words);
     left.resize(kGroupRows * kDepth);
     for (int64_t row = 0; row < kGroupRows && !stopped(); ++row) {
@@ -278,17 +303,22 @@ void Machine::IssueProduct(const Call& call, const Mask& mask) {
     use.weights = false;
   }
   int64_t* const sums = Registers(sum);
-  for (int t = 0; t < threads_; ++t) {
+  std::vector<Field> totals(columns * kGroupRows);
+  // Calls f(number of a thread, its place in `totals`).
+  const auto for_all = [&](const auto& f) {
     for (int64_t i = 0; i < 2; ++i) {
-      const int64_t row = t / kWarp * 16 + t % kWarp / 4 + 8 * i;
       for (int64_t j = 0; j < columns / 4; ++j) {
-        const int64_t column = j / 2 * 8 + t % 4 * 2 + j % 2;
-        int64_t& to = sums[(i * (columns / 4) + j) * threads_ + t];
-        to = static_cast<int64_t>(
-            Dot(adds ? FieldOf(to) : Field(), &left[row * kDepth], &right[column * kDepth]).raw());
+        for (int t = 0; t < threads_; ++t) {
+          const int64_t row = t / kWarp * 16 + t % kWarp / 4 + 8 * i;
+          const int64_t column = j / 2 * 8 + t % 4 * 2 + j % 2;
+          f(sums[(i * (columns / 4) + j) * threads_ + t], totals[column * kGroupRows + row]);
+        }
       }
     }
-  }
+  };
+  if (adds) for_all([](int64_t number, Field& total) { total = FieldOf(number); });
+  AddProducts(left, right, columns, &totals);
+  for_all([](int64_t& number, Field total) { number = static_cast<int64_t>(total.raw()); });
   Spend(kGroupRows * columns * kDepth / 4);
 }
 
@@ -385,8 +415,9 @@ void Machine::TakeScores(const Call& call) {
       int64_t *const unit = &at(rows, i * kRowNumbers, t), *const total =
                                                                &at(rows, i * kRowNumbers + 1, t);
       const Field old = FieldOf(*unit);
-      const uint64_t drawn = Mix(static_cast<uint64_t>(softmaxes_) +
-                                 Mix(static_cast<uint64_t>(role_ * kWarpgroup + row)));
+      const uint64_t drawn =
+          Mix(static_cast<uint64_t>(softmaxes_) +
+              Mix(static_cast<uint64_t>(role_) * kWarpgroup + static_cast<uint64_t>(row)));
       const Field now = FieldOf(static_cast<int64_t>(drawn % (Field::kPrime - 1) + 1));
       const Field factor = old == Field() ? Field() : now / old;
       Field sum;

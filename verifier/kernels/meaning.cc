@@ -303,6 +303,49 @@ SlotMemory Meaning::Draw(size_t k, int64_t least, int64_t end, uint64_t seed, bo
   return memory;
 }
 
+SlotMemory Meaning::DrawInTurn(size_t k, int64_t least, int64_t end, uint64_t seed,
+                               int64_t turn) const {
+  SlotMemory memory = Draw(k, least, end, seed, false);
+  k = std::find(operands_.begin(), operands_.end(), operands_[k]) - operands_.begin();
+  if (!HasPositions(k)) return memory;
+  const auto [type_lo, type_hi] = RangeOf(memory.dtype, true);
+  const uint64_t span = static_cast<uint64_t>(end - least);
+  for (uint64_t i = 0; i < memory.values.size(); ++i) {
+    // Another beginning for each row of `span` numbers: pairs of indices come in all combinations.
+    const uint64_t begin = Mix(seed + i / span) >> 8;
+    int64_t value = least + static_cast<int64_t>((begin + i + static_cast<uint64_t>(turn)) % span);
+    if (memory.integers) value = std::clamp(value, type_lo, type_hi);
+    memory.values[i] = memory.integers ? value : static_cast<int64_t>(Field(value).raw());
+  }
+  return memory;
+}
+
+std::set<int64_t> Meaning::Axes(int64_t most) const {
+  std::set<int64_t> axes;
+  std::vector<Value> values = operands_;
+  for (const NodePtr& node : nodes_) values.push_back(Value(node, 0));
+  for (const Value& v : values) {
+    for (int64_t dim : v.shape()) {
+      if (dim >= 1 && dim <= most) axes.insert(dim);
+    }
+  }
+  return axes;
+}
+
+bool Meaning::HasPositions(size_t k) const {
+  const DType dtype = operands_[k].dtype();
+  return is_index_[k] || (needs_few_numbers() && !IsFloat(dtype) && dtype != DType::kBool);
+}
+
+int64_t Meaning::LeastPositions() const {
+  int64_t least = 0;
+  for (size_t k = 0; k < operands_.size(); ++k) {
+    const int64_t elements = operands_[k].type().num_elements();
+    if (HasPositions(k) && elements > 0) least = least == 0 ? elements : std::min(least, elements);
+  }
+  return least;
+}
+
 absl::StatusOr<std::vector<SlotMemory>> Meaning::Evaluate(
     absl::Span<const SlotMemory* const> operands, bool floats,
     const std::optional<Extremes>& extremes) const {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -53,6 +54,15 @@ class Meaning {
   // them the constants of the definitions, their neighbors and, where they may occur, infinities
   // and NaN. `few` has no effect unless needs_few_numbers() is true.
   SlotMemory Draw(size_t k, int64_t least, int64_t end, uint64_t seed, bool few) const;
+  // The same, but positions are the numbers of [`least`, `end`) in turn, so that `end` - `least`
+  // elements in a row are all of them. Each element is another one for each `turn`. Positions are
+  // the elements of operands that are used as indices and, if needs_few_numbers(), all integers,
+  // since they may be compared with positions.
+  SlotMemory DrawInTurn(size_t k, int64_t least, int64_t end, uint64_t seed, int64_t turn) const;
+  // The sizes of the axes of operands and results, up to `most`.
+  std::set<int64_t> Axes(int64_t most) const;
+  // The number of elements of the smallest operand of positions that has any; 0 if there is none.
+  int64_t LeastPositions() const;
   // The results of the last node for `operands`, given in order. The results are not rounded to
   // their types (a store in a slot rounds them). `floats`: round the definitions' constants to f32.
   // OutOfRange if an element that is used as an index is outside the tensor that it indexes.
@@ -61,6 +71,8 @@ class Meaning {
                                                    const std::optional<Extremes>& extremes) const;
 
  private:
+  bool HasPositions(size_t k) const;
+
   std::vector<NodePtr> nodes_;
   std::vector<Value> operands_;
   std::vector<Definition> definitions_;  // of the nodes; all but the last one round their results

@@ -35,7 +35,7 @@ uint64_t Mix(uint64_t seed) {
 void SharedMemory::Clear(int64_t value) {
   Barrier();
   start_ = now_;
-  std::fill(values_.begin(), values_.end(), value);
+  for (Cell& cell : cells_) cell.value = value;
 }
 
 }  // namespace lemma::kernels

@@ -44,50 +44,65 @@ int64_t Wrapped(int64_t value, DType dtype);
 // dynamic shared memory, see block_memory.h.
 class SharedMemory {
  public:
-  explicit SharedMemory(int64_t cells) : values_(cells), marks_(cells) {}
+  explicit SharedMemory(int64_t cells) : cells_(cells) {}
 
   // Starts a new block: sets all cells to `value`, which counts as not written.
   void Clear(int64_t value);
   // To be called when all threads of the block have met.
-  void Barrier() { ++now_; }
+  void Barrier() { now_ += kStep; }
   // A thread's access to a cell, which must exist (not checked). Returns the error in it, "" if
   // there is none. Read sets *value to the cell's value unless there is an error.
   const char* Read(int64_t cell, int thread, int64_t* value) {
-    Mark& mark = marks_[cell];
-    if (mark.written_at < start_) return "a thread reads shared memory that nothing wrote";
-    if (mark.written_at == now_ && mark.writer != thread) {
+    Cell& c = cells_[cell];
+    if (c.written < start_) return "a thread reads shared memory that nothing wrote";
+    const uint64_t who = now_ + static_cast<uint64_t>(thread);
+    if (c.written >= now_ && c.written != who) {
       return "a thread reads shared memory that another one writes, without a barrier between";
     }
-    mark.reader = mark.read_at == now_ && mark.reader != thread ? kSeveral : thread;
-    mark.read_at = now_;
-    *value = values_[cell];
+    c.read = c.read >= now_ && c.read != who ? now_ + kSeveral : who;
+    *value = c.value;
     return "";
   }
+  // The same for threads 0 to `threads` - 1, of which thread i reads cell cells[i] + offset. Also
+  // false if there is an error; then values and marks may be anything.
+  bool ReadAll(const int64_t* cells, int64_t offset, int threads, int64_t* values) {
+    uint64_t wrong = 0;
+    Cell* const first = cells_.data() + offset;
+    for (int i = 0; i < threads; ++i) {
+      Cell& c = first[cells[i]];
+      const uint64_t who = now_ + static_cast<uint64_t>(i);
+      wrong |= static_cast<uint64_t>(c.written < start_) |
+               static_cast<uint64_t>((c.written >= now_) & (c.written != who));
+      c.read = (c.read >= now_) & (c.read != who) ? now_ + kSeveral : who;
+      values[i] = c.value;
+    }
+    return wrong == 0;
+  }
   const char* Write(int64_t cell, int thread, int64_t value) {
-    Mark& mark = marks_[cell];
-    if (mark.written_at == now_ && mark.writer != thread) {
+    Cell& c = cells_[cell];
+    const uint64_t who = now_ + static_cast<uint64_t>(thread);
+    if (c.written >= now_ && c.written != who) {
       return "two threads write one place of shared memory without a barrier between";
     }
-    if (mark.read_at == now_ && mark.reader != thread) {
+    if (c.read >= now_ && c.read != who) {
       return "a thread writes shared memory that another one reads, without a barrier between";
     }
-    mark.written_at = now_;
-    mark.writer = thread;
-    values_[cell] = value;
+    c.written = who;
+    c.value = value;
     return "";
   }
 
  private:
-  // Who touched a cell last, and in which interval between barriers.
-  struct Mark {
-    uint64_t read_at = 0, written_at = 0;
-    int reader = 0, writer = 0;  // reader kSeveral: several threads
+  // An interval between barriers begins with a multiple of kStep. Who touched a cell last is a
+  // thread's number added to the interval's; kSeveral in place of a thread: several threads.
+  static constexpr uint64_t kStep = 4096, kSeveral = kStep - 1;
+  struct Cell {
+    int64_t value = 0;
+    uint64_t read = 0, written = 0;
   };
-  static constexpr int kSeveral = -1;
 
-  std::vector<int64_t> values_;
-  std::vector<Mark> marks_;
-  uint64_t now_ = 1, start_ = 1;  // the current interval, and the block's first one
+  std::vector<Cell> cells_;
+  uint64_t now_ = kStep, start_ = kStep;  // the current interval, and the block's first one
 };
 
 // A pseudo-random number that depends on `seed` only (SplitMix64).

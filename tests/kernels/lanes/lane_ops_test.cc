@@ -132,8 +132,7 @@ TEST(LaneOps, ProductsAreRoundedBeforeSums) {
 }
 
 template <class T>
-void ExpectTileMultiplies() {
-  const LaneOps<T>& ops = Lanes<T>();
+void ExpectTileMultiplies(const LaneOps<T>& ops = Lanes<T>()) {
   const int64_t depth = 70;
   std::vector<T> a(depth * ops.mr), b(depth * ops.nr), c(ops.mr * (ops.nr + 3));
   for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<T>(int64_t(i * 7 % 11) - 5);
@@ -154,13 +153,84 @@ TEST(LaneOps, TilesMultiply) {
   ExpectTileMultiplies<float>();
   ExpectTileMultiplies<int64_t>();
   ExpectTileMultiplies<Field>();
+  ExpectTileMultiplies<Field>(lane_internal::FieldLanesBaseline());
 }
 
+// On every instruction set.
 TEST(LaneOps, FieldTileOfLargestElements) {
-  const LaneOps<Field>& ops = Lanes<Field>();
-  std::vector<Field> a(100 * ops.mr, Field(-1)), b(100 * ops.nr, Field(-1)), c(ops.mr * ops.nr);
-  ops.tile(c.data(), ops.nr, a.data(), b.data(), 100, false);
-  EXPECT_EQ(c[0], Field(100));
+  for (const LaneOps<Field>* ops : {&Lanes<Field>(), &lane_internal::FieldLanesBaseline()}) {
+    for (const int64_t depth : {0, 1, 100, 5000}) {
+      std::vector<Field> a(depth * ops->mr, Field(-1)), b(depth * ops->nr, Field(-1));
+      std::vector<Field> c(ops->mr * ops->nr, Field(-1));
+      ops->tile(c.data(), ops->nr, a.data(), b.data(), depth, true);
+      for (const Field x : c) ASSERT_EQ(x, Field(depth - 1));
+      ops->tile(c.data(), ops->nr, a.data(), b.data(), depth, false);
+      for (const Field x : c) ASSERT_EQ(x, Field(depth));
+    }
+  }
+}
+
+// acc + a b and a / b, of elements at the ends of the field, random ones and special ones.
+TEST(LaneOps, FieldLanesAreThoseOfSingleElements) {
+  std::mt19937_64 random(1);
+  std::vector<Field> elements = {Field(),
+                                 Field(1),
+                                 Field(-1),
+                                 Field(2),
+                                 Field(-2),
+                                 Field((int64_t{1} << 52) - 1),
+                                 Field(int64_t{1} << 52),
+                                 Field(int64_t{1} << 60),
+                                 Field::FromRaw(Field::kPrime - (uint64_t{1} << 52))};
+  for (int i = 0; i < 40; ++i) elements.push_back(Field::FromRaw(random() % Field::kPrime));
+  for (const bool special : {false, true}) {
+    if (special) {
+      elements.insert(elements.end(), {Field::Infinity(), Field::NegativeInfinity(), Field::NaN()});
+    }
+    for (const int64_t n : {0, 1, 7, 8, 9, 1003}) {
+      std::vector<Field> a(n), b(n + 1), c(n);
+      for (std::vector<Field>* numbers : {&a, &b, &c}) {
+        for (Field& x : *numbers) x = elements[random() % elements.size()];
+      }
+      for (const LaneOps<Field>* ops : {&Lanes<Field>(), &lane_internal::FieldLanesBaseline()}) {
+        std::vector<Field> vv = c, vs = c;
+        ops->mul_add_vv(vv.data(), a.data(), b.data(), n);
+        ops->mul_add_vs(vs.data(), a.data(), b.data(), n);
+        for (int64_t i = 0; i < n; ++i) {
+          ASSERT_EQ(vv[i], c[i] + a[i] * b[i]) << i;
+          ASSERT_EQ(vs[i], c[i] + a[i] * b[0]) << i;
+        }
+        const int div = static_cast<int>(ScalarFn::kDiv);
+        std::vector<Field> sv(n);
+        vv = a;  // a destination may be an operand
+        ops->vv[div](vv.data(), vv.data(), b.data(), n);
+        ops->vs[div](vs.data(), a.data(), b.data(), n);
+        ops->sv[div](sv.data(), b.data(), a.data(), n);
+        for (int64_t i = 0; i < n; ++i) {
+          ASSERT_EQ(vv[i], a[i] / b[i]) << i;
+          ASSERT_EQ(vs[i], a[i] / b[0]) << i;
+          ASSERT_EQ(sv[i], b[0] / a[i]) << i;
+        }
+      }
+    }
+  }
+}
+
+TEST(LaneOps, IntegersWithinARange) {
+  std::vector<int64_t> x(37, 5);
+  for (const LaneOps<int64_t>* ops : {&Lanes<int64_t>(), lane_internal::IntegerLanesAvx2()}) {
+    if (ops == nullptr || !__builtin_cpu_supports("avx2")) continue;
+    EXPECT_TRUE(ops->within(x.data(), 5, 5, 37));
+    EXPECT_TRUE(ops->within(x.data(), 7, 5, 0));
+    for (const int64_t at : {0, 17, 36}) {
+      for (const int64_t other : {int64_t{4}, int64_t{6}, std::numeric_limits<int64_t>::min(),
+                                  std::numeric_limits<int64_t>::max()}) {
+        x[at] = other;
+        EXPECT_FALSE(ops->within(x.data(), 5, 5, 37)) << at << " " << other;
+        x[at] = 5;
+      }
+    }
+  }
 }
 
 // Every instruction set gives the same bits.
@@ -199,8 +269,8 @@ TEST(LaneOps, IntegersOnAllInstructionSets) {
   }
 }
 
-// Remainders by one number, which are computed in double where that is exact.
-TEST(LaneOps, RemaindersOfIntegersAreExact) {
+// Remainders and quotients by one number, which are computed in double where that is exact.
+TEST(LaneOps, QuotientsAndRemaindersOfIntegersAreExact) {
   constexpr int64_t kLimit = int64_t{1} << 51, kMost = std::numeric_limits<int64_t>::max();
   const std::vector<int64_t> divisors = {1,
                                          2,
@@ -221,6 +291,7 @@ TEST(LaneOps, RemaindersOfIntegersAreExact) {
     // Each group of numbers is one call: the last ones are too large for double.
     for (const int bits : {3, 27, 51, 52, 63}) {
       std::vector<int64_t> x;
+      x.reserve(2000);
       for (int i = 0; i < 2000; ++i) {
         x.push_back(static_cast<int64_t>(random() >> (64 - bits)) * (i % 2 == 0 ? 1 : -1));
       }
@@ -239,6 +310,12 @@ TEST(LaneOps, RemaindersOfIntegersAreExact) {
           const __int128 wide = x[i], divisor = s;
           ASSERT_EQ(y[i], static_cast<int64_t>((wide % divisor + divisor) % divisor))
               << "mod(" << x[i] << ", " << s << ")";
+        }
+        table->vs[static_cast<int>(ScalarFn::kDiv)](y.data(), x.data(), &s,
+                                                    static_cast<int64_t>(x.size()));
+        for (size_t i = 0; i < x.size(); ++i) {
+          ASSERT_EQ(y[i], static_cast<int64_t>(static_cast<__int128>(x[i]) / s))
+              << x[i] << " / " << s;
         }
       }
     }

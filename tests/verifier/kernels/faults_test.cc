@@ -67,6 +67,10 @@ constexpr Fault kFaults[] = {
     {"IndexCheckTooNarrow", "gather", "t1 < 9", "t1 < 8", "is reported as wrong"},
     {"IndexCheckTooWide", "gather", "t1 < 9", "t1 < 10", "reads element 63"},
     {"IndexCheckLeftOut", "gather", "0 <= t1 && ", "", "reads element -"},
+    {"LastOfAShortAxis", "short_gather", " t1 = m2;",
+     " t1 = fn_where(fn_equal(m4, int64(2ll)), int64(1ll), m2);", kValue},
+    {"ClassOfAShortAxis", "classes", "fn_equal(n3, n9)",
+     "fn_and(fn_equal(n3, n9), fn_not(fn_equal(n9, 3.0f)))", kValue},
     {"PositionShifted", "cache", " = t0;", " = t0 + 1;", kUnwritten},
     {"PositionLeftOut", "cache", " = t0;", " = 0;", kValue},
     {"PositionNotCheckedBelow", "cache", "if (0 <= i1 && ", "if (", "writes element -"},
@@ -163,6 +167,11 @@ std::vector<ScheduleExample> MoreExamples() {
       {"not_a_number", "graph g(x: f32[40]) { e = is_nan(x) return e }"},
       {"threshold", "graph g(x: f32[40]) { e = thresholded_relu(x) {alpha = 1.0} return e }"},
       {"one_hot", "graph g(x: i64[20], v: f32[2]) { e = one_hot(x, v) {depth = 6} return e }"},
+      {"short_gather",
+       "graph g(x: f32[3,512], i: i64[20]) { s = gather(x, i) {axis = 0} return s }"},
+      {"classes",
+       "graph g(x: i64[20], v: f32[2], y: f32[20,6,512]) { e = one_hot(x, v) {depth = 6} "
+       "r = reshape(e) {shape = [20,6,1]} m = mul(r, y) return m }"},
       {"bytes", "graph g(x: f32[40]) { e = cast(x) {dtype = \"u8\"} return e }"},
       {"cache",
        "graph g(s: f32[5,9,4], i: i64[5,1,4], u: f32[5,1,4]) { e = exp(u) "
@@ -177,7 +186,7 @@ std::vector<ScheduleExample> MoreExamples() {
 
 cuda::CudaPlan PlanOfExample(absl::string_view name) {
   std::vector<ScheduleExample> examples = ScheduleExamples();
-  for (ScheduleExample& example : MoreExamples()) examples.push_back(std::move(example));
+  for (const ScheduleExample& example : MoreExamples()) examples.push_back(example);
   for (const ScheduleExample& example : examples) {
     if (example.name == name) return CudaPlanOf(GraphOfExample(example));
   }

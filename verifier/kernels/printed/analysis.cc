@@ -19,6 +19,8 @@ class Analysis {
     do {
       changed_ = false;
       contexts_ = 1;
+      // Whether a loop diverges follows from conditions inside of it.
+      VisitExpressions(kernel_.body.get());
       Visit(kernel_.body.get(), 0);
     } while (changed_);
   }
@@ -82,8 +84,7 @@ class Analysis {
                        [&](const StatementPtr& inner) { return LeavesApart(*inner, inside); });
   }
 
-  // `context` is a number for the set of threads that run the statement.
-  void Visit(Statement* s, int context) {
+  void VisitExpressions(Statement* s) {
     for (const ExprPtr& index : s->indices) Visit(index.get());
     if (s->call != nullptr) {
       for (const ExprPtr& arg : s->call->args) Visit(arg.get());
@@ -91,8 +92,15 @@ class Analysis {
         for (const ExprPtr& index : place.indices) Visit(index.get());
       }
     }
-    if (s->kind == Statement::Kind::kFor) Visit(s->first.get(), context);
     if (s->value != nullptr) Visit(s->value.get());
+    for (const StatementPtr& inner : s->body) VisitExpressions(inner.get());
+    if (s->first != nullptr) VisitExpressions(s->first.get());
+    if (s->next != nullptr) VisitExpressions(s->next.get());
+  }
+
+  // `context` is a number for the set of threads that run the statement.
+  void Visit(Statement* s, int context) {
+    if (s->kind == Statement::Kind::kFor) Visit(s->first.get(), context);
     if (s->kind == Statement::Kind::kIf) s->diverges = !s->value->uniform;
     if (s->kind == Statement::Kind::kFor) {
       s->diverges =
