@@ -17,6 +17,7 @@ using Nodes = absl::flat_hash_set<const Node*>;
 bool IsLoopOrSampler(const onnx::NodeProto& node) {
   static const auto* names = new std::set<std::string>{"DeformConv", "GRU", "GridSample", "LSTM",
                                                        "Loop",       "RNN", "RoiAlign",   "Scan"};
+  if (node.domain() == "com.microsoft") return node.op_type() == "DynamicQuantizeLSTM";
   const bool is_default = node.domain().empty() || node.domain() == "ai.onnx";
   return is_default && names->count(node.op_type()) != 0;
 }

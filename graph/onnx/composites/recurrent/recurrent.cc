@@ -1,4 +1,4 @@
-// RNN, GRU and LSTM, unrolled over their time steps.
+// RNN, GRU, LSTM and DynamicQuantizeLSTM, unrolled over their time steps.
 #include "graph/onnx/composites/recurrent/recurrent.h"
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/onnx/composites/build.h"
+#include "graph/onnx/composites/quantized.h"
 #include "graph/onnx/composites/recurrent/activations.h"
 #include "graph/sizes/symbolic_size.h"
 
@@ -20,9 +21,10 @@ using Values = absl::StatusOr<std::vector<Value>>;
 struct RecurrentLayer {
   int64_t steps = 0, batch = 0, hidden = 0, directions = 1;
   int64_t gates = 1;
-  bool has_lengths = false;  // input 4 gives each sequence's number of steps
-  bool reverse = false;      // the only direction runs backwards
-  bool batch_first = false;  // layout = 1
+  bool is_quantized = false;  // the weights are integers, with scales and zero points
+  bool has_lengths = false;   // input 4 gives each sequence's number of steps
+  bool reverse = false;       // the only direction runs backwards
+  bool batch_first = false;   // layout = 1
   std::optional<double> clip;
   std::vector<RecurrentActivation> activations;  // for one direction after the other
 
@@ -31,9 +33,11 @@ struct RecurrentLayer {
   }
 };
 
-// One direction's parameters: [in, gates * hidden], [hidden, gates * hidden], and vectors.
+// One direction's parameters: [in, gates * hidden], [hidden, gates * hidden], and vectors. Without
+// a scale, the matrices are floats.
 struct Weights {
-  Value w, r, w_bias, r_bias;
+  QuantizedMatrix w, r;
+  Value w_bias, r_bias;
   Value peephole;  // [3 * hidden] or empty
 };
 
@@ -51,6 +55,14 @@ class Recurrence {
  protected:
   // The next state from the gate inputs x [batch, gates * hidden], before biases are added.
   virtual State Step(int64_t direction, const Value& x, const State& state, const Weights& w) = 0;
+
+  // x m. If m is of integers, x is quantized as a whole, as by DynamicQuantizeLinear.
+  Value Product(const Value& x, const QuantizedMatrix& m) {
+    if (!m.scale) return b_.Op("matmul", {x, m.x});
+    const std::vector<Value> left = QuantizeDynamically(b_, x);
+    if (!b_.status().ok()) return Value();
+    return FloatProduct(b_, {left[0], left[1], left[2]}, m, Value());
+  }
 
   // Gate number `gate` of a [.., gates * hidden] value.
   Value Gate(const Value& x, int64_t gate, int64_t count = 1) {
@@ -105,8 +117,17 @@ Value Recurrence::OfDirection(int input, int64_t direction, int axis) {
 
 Weights Recurrence::WeightsOf(int64_t direction) {
   Weights result;
-  result.w = b_.Transpose(OfDirection(1, direction), {1, 0});
-  result.r = b_.Transpose(OfDirection(2, direction), {1, 0});
+  result.w.x = OfDirection(1, direction);
+  result.r.x = OfDirection(2, direction);
+  if (layer_.is_quantized) {
+    for (const auto& [matrix, first] : {std::pair(&result.w, 8), {&result.r, 10}}) {
+      matrix->scale = ScalarOrPerColumn(b_, OfDirection(first, direction));
+      matrix->zero = ScalarOrPerColumn(b_, OfDirection(first + 1, direction));
+    }
+  } else {
+    result.w.x = b_.Transpose(result.w.x, {1, 0});
+    result.r.x = b_.Transpose(result.r.x, {1, 0});
+  }
   if (Value bias = OfDirection(3, direction)) {
     const int64_t half = layer_.gates * layer_.hidden;
     std::vector<Value> parts =
@@ -154,7 +175,7 @@ Values Recurrence::Run(bool has_cell) {
     Weights w = WeightsOf(d);
     State state = InitialState(d, x.dtype(), has_cell);
     // The inputs' contribution for all steps at once.
-    Value inputs = b_.Op("matmul", {rows, w.w});
+    Value inputs = Product(rows, w.w);
     if (w.w_bias) inputs = b_.Add(inputs, w.w_bias);
     std::vector<Value> parts = {inputs};
     if (steps > 1) {
@@ -196,7 +217,7 @@ class PlainCell : public Recurrence {
 
  private:
   State Step(int64_t d, const Value& x, const State& state, const Weights& w) override {
-    Value sum = b_.Add(x, b_.Op("matmul", {state.h, w.r}));
+    Value sum = b_.Add(x, Product(state.h, w.r));
     if (w.r_bias) sum = b_.Add(sum, w.r_bias);
     return {Activate(d, 0, sum), Value()};
   }
@@ -210,17 +231,17 @@ class GruCell : public Recurrence {
 
  private:
   State Step(int64_t d, const Value& x, const State& state, const Weights& w) override {
-    Value zr_sum = b_.Add(Gate(x, 0, 2), b_.Op("matmul", {state.h, Gate(w.r, 0, 2)}));
+    Value zr_sum = b_.Add(Gate(x, 0, 2), b_.Op("matmul", {state.h, Gate(w.r.x, 0, 2)}));
     if (w.r_bias) zr_sum = b_.Add(zr_sum, Gate(w.r_bias, 0, 2));
     Value zr = Activate(d, 0, zr_sum);
     Value z = Half(zr, 0), r = Half(zr, 1);
     Value inner;
     if (linear_before_reset_) {
-      inner = b_.Op("matmul", {state.h, Gate(w.r, 2)});
+      inner = b_.Op("matmul", {state.h, Gate(w.r.x, 2)});
       if (w.r_bias) inner = b_.Add(inner, Gate(w.r_bias, 2));
       inner = b_.Mul(r, inner);
     } else {
-      inner = b_.Op("matmul", {b_.Mul(r, state.h), Gate(w.r, 2)});
+      inner = b_.Op("matmul", {b_.Mul(r, state.h), Gate(w.r.x, 2)});
       if (w.r_bias) inner = b_.Add(inner, Gate(w.r_bias, 2));
     }
     Value candidate = Activate(d, 1, b_.Add(Gate(x, 2), inner));
@@ -244,7 +265,7 @@ class LstmCell : public Recurrence {
 
  private:
   State Step(int64_t d, const Value& x, const State& state, const Weights& w) override {
-    Value sum = b_.Add(x, b_.Op("matmul", {state.h, w.r}));
+    Value sum = b_.Add(x, Product(state.h, w.r));
     if (w.r_bias) sum = b_.Add(sum, w.r_bias);
     auto peep = [&](Value gate, int64_t i, const Value& c) {
       if (!w.peephole) return gate;
@@ -264,9 +285,11 @@ class LstmCell : public Recurrence {
 };
 
 absl::StatusOr<RecurrentLayer> ReadLayer(OnnxImport& node, int64_t gates,
-                                         const std::vector<std::string>& activations) {
+                                         const std::vector<std::string>& activations,
+                                         bool is_quantized = false) {
   RecurrentLayer layer;
   layer.gates = gates;
+  layer.is_quantized = is_quantized;
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
   LEMMA_ASSIGN_OR_RETURN(Value r, node.Input(2));
   if (x.type().rank() != 3 || r.type().rank() != 3) {
@@ -276,7 +299,7 @@ absl::StatusOr<RecurrentLayer> ReadLayer(OnnxImport& node, int64_t gates,
   layer.batch_first = layout == 1;
   layer.steps = x.shape()[layer.batch_first ? 1 : 0];
   layer.batch = x.shape()[layer.batch_first ? 0 : 1];
-  layer.hidden = r.shape()[2];
+  layer.hidden = r.shape()[is_quantized ? 1 : 2];
   LEMMA_ASSIGN_OR_RETURN(int64_t hidden, node.Int("hidden_size", layer.hidden));
   if (hidden != layer.hidden) return absl::InvalidArgumentError("hidden_size is not that of R");
   LEMMA_ASSIGN_OR_RETURN(std::string direction, node.String("direction", "forward"));
@@ -323,10 +346,36 @@ Values ImportLstm(OnnxImport& node) {
   return LstmCell(node, layer, coupled != 0).Run(true);
 }
 
+// LSTM with weights [directions, in, 4 * hidden] and [directions, hidden, 4 * hidden] of integers.
+// All inputs of a direction are quantized together, and the states of all sequences before each
+// step.
+Values ImportQuantizedLstm(OnnxImport& node) {
+  LEMMA_ASSIGN_OR_RETURN(RecurrentLayer layer,
+                         ReadLayer(node, 4, {"Sigmoid", "Tanh", "Tanh"}, /*is_quantized=*/true));
+  // It would quantize only the steps up to the longest length together.
+  if (layer.has_lengths) return node.Unsupported("sequences of different lengths");
+  for (int i : {1, 2}) {
+    LEMMA_ASSIGN_OR_RETURN(const Value weights, node.Input(i));
+    if (weights.dtype() != DType::kU8 && weights.dtype() != DType::kI8) {
+      return absl::InvalidArgumentError("W and R must be u8 or i8");
+    }
+    if (weights.type().rank() != 3 || weights.shape()[2] != 4 * layer.hidden) {
+      return absl::InvalidArgumentError(absl::StrCat("input ", i, " ", ToString(weights.shape()),
+                                                     " needs ", 4 * layer.hidden,
+                                                     " elements in dimension 2"));
+    }
+  }
+  LEMMA_ASSIGN_OR_RETURN(int64_t coupled, node.Int("input_forget", 0));
+  return LstmCell(node, layer, coupled != 0).Run(true);
+}
+
 }  // namespace
 
 std::vector<OnnxImporter> RecurrentComposites() {
-  return {{"RNN", ImportRnn}, {"GRU", ImportGru}, {"LSTM", ImportLstm}};
+  return {{"RNN", ImportRnn},
+          {"GRU", ImportGru},
+          {"LSTM", ImportLstm},
+          {"com.microsoft.DynamicQuantizeLSTM", ImportQuantizedLstm}};
 }
 
 }  // namespace lemma::ops

@@ -1,4 +1,4 @@
-// Imports RNN, GRU and LSTM.
+// Imports RNN, GRU, LSTM, and DynamicQuantizeLSTM of com.microsoft.
 #ifndef LEMMA_GRAPH_ONNX_COMPOSITES_RECURRENT_RECURRENT_H_
 #define LEMMA_GRAPH_ONNX_COMPOSITES_RECURRENT_RECURRENT_H_
 
@@ -8,7 +8,7 @@
 
 namespace lemma::ops {
 
-// One importer for each of the three operators.
+// One importer for each of the four operators.
 std::vector<OnnxImporter> RecurrentComposites();
 
 }  // namespace lemma::ops

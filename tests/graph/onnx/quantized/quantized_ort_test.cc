@@ -199,6 +199,33 @@ TEST(QuantizedOrtTest, ProductsOfMatrices) {
   });
 }
 
+// Each step quantizes the state, so a difference of one rounding in f32 may grow to one step.
+TEST(QuantizedOrtTest, Recurrent) {
+  constexpr char kOne[] =
+      "float[6,3,10] a, uint8[1,10,28] w, uint8[1,7,28] b, float[1] sw, uint8[1] zw, float[1] sr, "
+      "uint8[1] zr";
+  constexpr char kBoth[] =
+      "float[4,2,9] a, int8[2,9,20] w, int8[2,5,20] b, float[2,20] sw, float[2,20] sr, "
+      "float[2,40] c, float[2,2,5] h, float[2,2,5] i";
+  const std::string scaled =
+      "k = Constant<value_float = 0.001>() x = Mul(a, k) m = Constant<value_float = 0.02>() "
+      "u = Mul(sw, m) v = Mul(sr, m) ";
+  const std::string one =
+      scaled +
+      "y, l, e = DynamicQuantizeLSTM<hidden_size = 7>(x, w, b, , , , , , u, zw, "
+      "v, zr)";
+  const std::string both =
+      scaled +
+      "g = Mul(c, k) n = Mul(h, k) o = Mul(i, k) z = Constant<value = int8[2,20] {0,0,0,0,0,0,0,0,"
+      "0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0}>() "
+      "y, l, e = DynamicQuantizeLSTM<hidden_size = 5, direction = \"bidirectional\">(x, w, b, g, , "
+      "n, o, , u, z, v, z)";
+  ExpectOrtsOutputs({
+      {kOne, one.c_str(), "float y, float l, float e", true},
+      {kBoth, both.c_str(), "float y, float l, float e", true},
+  });
+}
+
 // 65,793 products of 255 and -128, and 33,025 of 255 and 255, are the most that 32 bits hold; one
 // more wraps. ONNX Runtime saturates pairs of the former without VNNI, so it is asked for the
 // latter.
