@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
 #include "graph/onnx/import.h"
 #include "gtest/gtest.h"
 #include "runtime/reference/reference.h"
@@ -15,6 +16,8 @@
 
 namespace lemma {
 namespace {
+
+using ::testing::IsEmpty;
 
 // A short sequence gives what its own steps give, then zeros, and its last state stays.
 TEST(RecurrentTest, SequencesEndAtTheirLengths) {
@@ -121,6 +124,66 @@ TEST(RecurrentTest, ActivationsAreThoseOfOnnx) {
           << x[i];
     }
   }
+}
+
+// With integers as weights, the results are those of an LSTM with the floats that they stand for,
+// up to the steps by which inputs and states are rounded.
+TEST(RecurrentTest, QuantizedWeights) {
+  auto results = [](const std::string& text, bool is_quantized, std::vector<Tensor> inputs) {
+    onnx::ModelProto model = OnnxModel(text);
+    auto* opset = model.add_opset_import();
+    opset->set_domain("com.microsoft");
+    opset->set_version(1);
+    if (is_quantized) model.mutable_graph()->mutable_node(0)->set_domain("com.microsoft");
+    auto imported = ImportOnnxBytes(model.SerializeAsString());
+    EXPECT_TRUE(imported.ok()) << imported.status();
+    EXPECT_THAT(imported->opaque, IsEmpty());
+    auto outputs = (*MakeReferenceBackend()->Compile(imported->graph, {}))->Run(inputs);
+    EXPECT_TRUE(outputs.ok()) << outputs.status();
+    return (*outputs)[0].ToDoubles();
+  };
+  constexpr int64_t kIn = 3, kHidden = 2, kGates = 4 * kHidden;
+  constexpr double kScaleW = 0.01, kScaleR = 0.02;
+  constexpr int64_t kZeroW = 120, kZeroR = 130;
+  std::vector<double> x(4 * kIn), w(kIn * kGates), r(kHidden * kGates);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(1 + static_cast<double>(i));
+  for (size_t i = 0; i < w.size(); ++i) w[i] = static_cast<double>(i * 37 % 256);
+  for (size_t i = 0; i < r.size(); ++i) r[i] = static_cast<double>(i * 53 % 256);
+  // As the LSTM of floats has them: [gates, in].
+  auto turned = [](const std::vector<double>& m, int64_t rows, double scale, int64_t zero) {
+    std::vector<double> result(m.size());
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t g = 0; g < kGates; ++g) {
+        result[g * rows + i] = (m[i * kGates + g] - static_cast<double>(zero)) * scale;
+      }
+    }
+    return result;
+  };
+  const auto tensor = [](DType dtype, Shape shape, const std::vector<double>& values) {
+    return *Tensor::FromDoubles({dtype, std::move(shape)}, values);
+  };
+  const Tensor inputs = tensor(DType::kF32, {4, 1, kIn}, x);
+  const std::vector<double> expected = results(
+      "g (float[4,1,3] x, float[1,8,3] w, float[1,8,2] r) => (float[4,1,1,2] y) { "
+      "y = LSTM<hidden_size = 2>(x, w, r) }",
+      false,
+      {inputs, tensor(DType::kF32, {1, kGates, kIn}, turned(w, kIn, kScaleW, kZeroW)),
+       tensor(DType::kF32, {1, kGates, kHidden}, turned(r, kHidden, kScaleR, kZeroR))});
+  const std::vector<double> computed = results(
+      "g (float[4,1,3] x, uint8[1,3,8] w, uint8[1,2,8] r, float[1] s, uint8[1] z, float[1] t, "
+      "uint8[1] u) => (float[4,1,1,2] y) { "
+      "y = DynamicQuantizeLSTM<hidden_size = 2>(x, w, r, , , , , , s, z, t, u) }",
+      true,
+      {inputs, tensor(DType::kU8, {1, kIn, kGates}, w), tensor(DType::kU8, {1, kHidden, kGates}, r),
+       tensor(DType::kF32, {1}, {kScaleW}), tensor(DType::kU8, {1}, {kZeroW}),
+       tensor(DType::kF32, {1}, {kScaleR}), tensor(DType::kU8, {1}, {kZeroR})});
+  ASSERT_EQ(computed.size(), expected.size());
+  double largest = 0;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_NEAR(computed[i], expected[i], 0.01);
+    largest = std::max(largest, std::abs(expected[i]));
+  }
+  EXPECT_GT(largest, 0.1);
 }
 
 // The parameters belong to the activations that have some, in order, one direction after the other.
