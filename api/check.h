@@ -153,9 +153,9 @@ struct KernelCheck {
 
 // Checks the text of every kernel that the back end "cuda" would generate for the graph, by
 // executing it in exact arithmetic (verifier/kernels/kernel_check.h). Needs no GPU. Ignores
-// options.backend. InvalidArgument if options.threads is less than 1 or the architecture is another
-// one. With options.compile, FailedPrecondition if NVRTC is missing, and Internal if it refuses a
-// kernel.
+// options.backend. InvalidArgument if options.threads is less than 1, or options.architecture is
+// neither 80 nor 90. With options.compile, FailedPrecondition if NVRTC is missing, and Internal if
+// it refuses a kernel.
 absl::StatusOr<KernelCheck> CheckKernels(const Graph& graph, const PlanCheckOptions& options);
 // The result for people: a table of the kinds of schedules, and the kernels that were not checked.
 std::string TextOf(const KernelCheck& check);

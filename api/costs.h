@@ -100,12 +100,12 @@ class WantedKernels {
   int left_out_ = 0;
 };
 
-// The measurers of this machine's GPU for MeasureWanted, one for each back end. They plan kernels
-// by the time model, as a search without the device does. nullptr in the place of a missing one.
+// The measurers of this machine's GPU for MeasureWanted, one for each back end for CUDA. They plan
+// kernels by the time model, as a search without the device does. None is null, also without a GPU.
 std::vector<std::unique_ptr<KernelMeasurer>> WantedMeasurers();
 
 struct MeasureWantedOptions {
-  // Of back ends for CUDA; the one whose device the file names measures.
+  // Of back ends for CUDA, none null; the one whose device the file names measures.
   std::vector<KernelMeasurer*> measurers;
   std::string database = optimizer::CostDb::DefaultPath();
   Deadline deadline;  // no kernel is begun after it

@@ -154,8 +154,8 @@ struct OptimizeResult {
   // The graph to use, with times and differences. Not set without `execute`; then search.best is
   // the graph to use.
   Acceptance accepted;
-  // Whether the time of the search was up before all kernels were measured. Then `search` holds
-  // costs that are too high for such kernels.
+  // Whether the time was up before the search had measured all kernels. Then the costs in `search`
+  // are too high, because they contain cautious estimates (optimizer::MeasureOptions::is_late).
   bool priced_late = false;
   int64_t calibrated = 0;  // kernels whose costs were corrected because a contender was not better
   // How the input became accepted.graph; absent without OptimizeOptions::certify. StageOptimized

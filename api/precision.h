@@ -42,7 +42,7 @@ struct PrecisionRow {
   // (ProductErrorBound). 0 if there are no sums.
   double bound = 0;
   // The operators whose factors were rounded for the measurement, and those that were computed in
-  // f32 instead, since their factors are no operands.
+  // f32 instead (RoundedFactors::left in runtime/cuda/fusion/rounded_factors.h).
   int rounded = 0, left = 0;
   // By output with floats, in the order of the outputs. Infinite if an element is not finite
   // although it is in f64.

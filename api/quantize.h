@@ -174,7 +174,8 @@ absl::StatusOr<QuantizedIfFaster> QuantizeIfFaster(const std::string& model,
 
 // The result for people. `verbose`: also the range of every value.
 std::string TextOf(const QuantizeResult& result, bool verbose);
-// The same, if there is a result, and why the model was kept, if it was. `output` is the file.
+// The same for QuantizeIfFaster, which wrote the file `output`: also why the model was kept, if it
+// was kept.
 std::string TextOf(const QuantizedIfFaster& outcome, const std::string& output);
 
 }  // namespace lemma::api

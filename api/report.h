@@ -29,12 +29,12 @@ struct ReportFiles {
 // The result of Optimize as one HTML page that needs no other file: a summary, both graphs with
 // each repeated block as one box, each step with its place, times, a roofline and memory. `input`
 // and `options` are the graph and the options that Optimize got; only the deadline may differ.
-// `inputs` are values for the inputs of `input`. If the graph has symbolic sizes, the page is of
-// the graphs at the first of options.hints, at which they were executed. If Optimize timed the
-// graphs, the kernels of both graphs are timed on `inputs`, and the peak rates of the back end are
-// measured for the roofline, which takes about a second. With options.price_steps or
-// options.explain, the page has the price of each step. Errors of reading options.rules, of the
-// back end, and of drawing (DotToSvg in api/draw.h).
+// `inputs` are values for the inputs of `input`. If the graph has symbolic sizes, the page shows
+// the graphs at the sizes of the first hint in options.hints, and `inputs` have these sizes. If
+// Optimize timed the graphs, the kernels of both graphs are timed on `inputs`, and the peak rates
+// of the back end are measured for the roofline, which takes about a second. With
+// options.price_steps or options.explain, the page has the price of each step. Errors of reading
+// options.rules, of the back end, and of drawing (DotToSvg in api/draw.h).
 //
 // After options.deadline, the peak rates are not measured. Timing one graph, and drawing both
 // graphs, stop at the deadline, but each of these jobs gets at least two seconds. A graph that is

@@ -13,8 +13,9 @@ namespace lemma::api {
 // Writes {"ready":true} to `out`, then reads lines from `in` until "quit" or its end, and answers
 // each with a line of JSON: "run N" executes the model N times and gives ms, a list of times; "save
 // DIR" executes it once, writes its outputs to the folder (SaveOutputs in
-// api/models/tensor_files.h), and gives saved, their number. InvalidArgument for any other line,
-// about option serve (api/models/option_error.h); the errors of executions and of files.
+// api/models/tensor_files.h), and gives saved, their number. InvalidArgument, about option
+// serve (api/models/option_error.h), for any other line that is not blank; the errors of executions
+// and of files.
 absl::Status ServeRuns(PreparedModel* model, std::istream& in, std::ostream& out);
 
 }  // namespace lemma::api

@@ -32,11 +32,11 @@ absl::StatusOr<DimValues> CompleteSizes(const Graph& graph, const DimValues& giv
 // (graph/sizes/specialize.h).
 absl::StatusOr<Model> AtSizes(const Model& model, const DimValues& sizes);
 
-// Reads a model with symbolic sizes if that is better than with fixed ones. LoadOptions::symbolic
-// and fixes_sizes are set by the call. Without options.ranges, the sizes are fixed if the model
-// cannot be read with symbolic ones, or if fewer of its operators are unknown (docs/glossary.md) at
-// the sizes of options.input_files; `*note` then says so in a line for people, else it is "".
-// Errors as in LoadModel.
+// Reads a model with symbolic sizes or, in two cases, with fixed sizes: if it cannot be read with
+// symbolic sizes, or if fewer of its operators are opaque (docs/glossary.md) at the sizes of
+// options.input_files. With options.ranges, neither case applies. `*note` becomes a line for people
+// if sizes are fixed, else "". options.symbolic and options.fixes_sizes have no effect. Errors as
+// in LoadModel.
 absl::StatusOr<Model> LoadWithSymbolicSizes(const std::string& path, LoadOptions options,
                                             std::string* note);
 

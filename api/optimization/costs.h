@@ -40,8 +40,8 @@ struct Costs {
   std::unique_ptr<optimizer::CostModel> model;
 };
 
-// `measure` says how a model that measures does so. NotFound if the database has no costs of
-// `options.device`; other errors as in CostDb::Open.
+// `measure`: how kernels are measured, if the cost model measures any. NotFound if the database has
+// no costs of `options.device`; other errors as in CostDb::Open.
 absl::StatusOr<Costs> MakeCosts(const CostOptions& options, const ExecutionOptions& execution,
                                 optimizer::MeasureOptions measure);
 

@@ -40,9 +40,9 @@ absl::StatusOr<Hints> HintsFor(const Model& model, const HintOptions& options);
 DimValues LeastSizes(const std::vector<DimValues>& given);
 
 // Values of the model's inputs at the first hint (if there is none, at the model's own sizes), for
-// Optimize. An empty list if an input has values of an opaque type: they are no reason to refuse
-// the model, since like opaque operators they only leave it unexecuted. Other errors as in InputsOf
-// (api/models/model_inputs.h); messages begin with the model's path.
+// Optimize. An empty list if an input has an opaque type (docs/glossary.md), because such a model
+// is optimized without being executed. Errors as in InputsOf (api/models/model_inputs.h); messages
+// begin with the model's path.
 absl::StatusOr<std::vector<Tensor>> InputsFor(const Model& model,
                                               const std::vector<optimizer::SizeHint>& hints,
                                               const InputOptions& options);

@@ -14,15 +14,16 @@
 namespace lemma::api {
 
 struct RulesFile {
-  // Its path, or "built-in rules", or "built-in starter rules"; of a list, all of them.
+  // Its path, "built-in rules" or "built-in starter rules"; for a list, these names with ", "
+  // between them.
   std::string name;
   std::string text;  // its contents; empty for the set "all" and for a list (see TextOf)
   std::vector<Substitution> rules;  // at least one
-  // Whether the rules are part of the program. Their proof records are current, because Lemma's
-  // tests check this.
+  // Whether the rules are part of the program; false for a list. The proof records of such rules
+  // are current, because Lemma's tests check this.
   bool is_builtin = false;
   // The late rules (docs/glossary.md) have the positions first, …, second - 1 in `rules`. Only the
-  // set "all" has late rules: the generated ones.
+  // set "all", also in a list, has late rules: the generated ones.
   std::pair<size_t, size_t> late = {0, 0};
 };
 
@@ -31,14 +32,16 @@ struct RulesFile {
 constexpr char kAllRules[] = "all";          // rules written by hand, and generated rules
 constexpr char kStarterRules[] = "starter";  // only the rules written by hand
 
-// Reads a file, or a built-in set; "" stands for "all". A list of them, with commas between, gives
-// the rules of each in turn, and of rules that are equal up to names only the first; two rules with
-// one name are an error. InvalidArgument if the file is not text,
-// has no rules, or is not well-formed. Messages begin with the file's name. In the set "all", rules
-// written by hand come before generated rules. If rules of the set are equal up to names
-// (rewrite/rules/canonical_text.h), only the first is kept. A generated rule is named FILE_NAME:
-// the name of the built-in file, then the rule's name in the file.
-// Rules with the contract `bounded` are an error unless `kinds` allows them.
+// Reads a file, a built-in set ("" stands for "all"), or a list of these with commas between them.
+// A path with a comma is a list unless a file has this path. InvalidArgument if a file is not text,
+// has no rules, or is not well-formed, or if different rules of a list have one name. Messages
+// about a file begin with its name.
+//
+// A list gives the rules of each entry in turn. In the set "all", rules written by hand come before
+// generated rules, and a generated rule is named FILE_NAME: the name of the built-in file, then the
+// rule's name in the file. Of rules that are equal up to names (rewrite/rules/canonical_text.h), a
+// list and the set "all" keep only the first. Rules with the contract `bounded` are an error unless
+// `kinds` allows them.
 absl::StatusOr<RulesFile> LoadRulesFile(const std::string& path,
                                         RuleKinds kinds = RuleKinds::kEqualities);
 

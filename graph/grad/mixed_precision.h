@@ -14,10 +14,11 @@ namespace lemma {
 // PrecisionRole (precision_role.h):
 //   kProduct  of f32 operands: takes and gives `narrow`. It stays in f32 if its operands depend on
 //             no weight, such as a table of positions.
-//   kFollows  gives `narrow` if an operand is `narrow` and each other f32 operand follows from
-//             weights and constants that `narrow` can hold; otherwise it takes and gives f32. If
-//             all operands are `narrow` and no gradient of an operand is a sum, it takes `narrow`;
-//             otherwise it is computed in f32, and its result is rounded.
+//   kFollows  gives `narrow` if an operand is `narrow` and each other f32 operand is computed only
+//             from weights and constants that `narrow` can hold. Then it also takes `narrow` if
+//             all f32 operands are `narrow` and none is repeated (PrecisionRole::repeats); if not,
+//             it is computed in f32, and its result is rounded. An operator that does not give
+//             `narrow` takes and gives f32.
 //   kWide     takes and gives f32.
 class MixedPrecision {
  public:
@@ -38,7 +39,7 @@ class MixedPrecision {
   int products() const { return products_; }
 
  private:
-  // What a value of the model follows from.
+  // What a value of the model is computed from.
   struct Origin {
     bool inputs = false, weights = false;
   };

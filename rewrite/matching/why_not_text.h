@@ -43,8 +43,8 @@ struct RuleCondition {
 constexpr int kElements = 0, kDims = 1;
 
 // Says why `match`, which satisfies some conditions of the rule, does not satisfy `condition`. In
-// `match`, nodes (and the nodes of variables) that these conditions do not bind are -1. The text
-// uses the rule's names and the graph's sizes and attributes. condition.kind must be one of
+// `match`, a node that these conditions do not bind is -1; so is the node of such a variable. The
+// text uses the rule's names and the graph's sizes and attributes. condition.kind must be one of
 // kOperand to kGuard, here and in PlaceOf.
 std::string ReasonText(const Substitution& rule, const MatchIndex& index, const Binding& match,
                        const RuleCondition& condition);

@@ -13,8 +13,9 @@ namespace lemma::cuda {
 struct RoundedFactors {
   Graph graph;
   int products = 0;  // operators whose factors are rounded (kF32: would be rounded)
-  // The other operators that kernels on tensor cores compute: their factors are no operands of f32,
-  // or in kF32x3 the operator computes more than the sum. `graph` computes them without rounding.
+  // The other operators that kernels on tensor cores compute. `graph` computes them without
+  // rounding, for one of these reasons: a factor is not an operand in f32; the operator also reads
+  // the factor outside of the product; in kF32x3, it does more to the sum than add a tensor.
   int left = 0;
 };
 
@@ -23,7 +24,8 @@ struct RoundedFactors {
 // kF32x3, a product becomes three products of parts that round_tf32 gives, and two sums. Executed
 // with sums in f32, `graph` has the errors of CUDA kernels but for three differences: the order of
 // sums; tensor cores may truncate where f32 rounds; and streamed attention rounds the numerators of
-// a softmax instead of the softmax. kF32 and kStored leave the graph as it is.
+// a softmax instead of the softmax. kF32 and kStored round nothing. `graph` also has the casts of
+// StoreFactors (store_factors.h).
 RoundedFactors RoundFactors(const Graph& graph, NodeTraitsCache& traits,
                             const codegen::GridOptions& options);
 
