@@ -82,6 +82,10 @@ std::string Printable(absl::string_view text) {
     const auto byte = static_cast<unsigned char>(c);
     // The second half of U+0080 to U+009F in UTF-8, which are control characters, too.
     const bool is_control = last == 0xc2 && byte >= 0x80 && byte <= 0x9f;
+    if (is_control) {
+      printable.pop_back();
+      printable += "\\xc2";
+    }
     if (byte < 0x20 || byte == 0x7f || is_control) {
       absl::StrAppendFormat(&printable, "\\x%02x", byte);
     } else {

@@ -383,7 +383,7 @@ TEST(TextTest, ErrorsOfPrecisions) {
   EXPECT_FALSE(result.within());
   EXPECT_THAT(TextOf(result),
               EndsWith("\nleft out: 1 element of outputs that are infinite or NaN in f64\nf32: the "
-                       "measurement computes 1 product in f32, whose factors are no operands\n"));
+                       "measurement computes 1 product in f32: values that it cannot round alone\n"));
   result.rows[0].largest = 1;
   EXPECT_TRUE(result.within());
 }

@@ -19,7 +19,7 @@ TEST(TextTableTest, OneIsSingular) {
 // U+0080 to U+009F are control characters; é and … are none.
 TEST(TextTableTest, ControlCharactersAreShown) {
   EXPECT_EQ(Printable("a\x1b[2K\r\x7f"), "a\\x1b[2K\\x0d\\x7f");
-  EXPECT_EQ(Printable("\xc2\x9b"), "\xc2\\x9b");
+  EXPECT_EQ(Printable("\xc2\x9b"), "\\xc2\\x9b");
   EXPECT_EQ(Printable("é…"), "é…");
 }
 
