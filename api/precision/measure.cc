@@ -182,7 +182,8 @@ std::string TextOf(const PrecisionResult& result) {
                FormatError(row.relative), FormatError(row.allowed)});
     if (row.left == 0) continue;
     absl::StrAppend(&left, Name(row.precision), ": the measurement computes ",
-                    FormatCount(row.left, "product"), " in f32: values that it cannot round alone\n");
+                    FormatCount(row.left, "product"),
+                    " in f32: values that it cannot round alone\n");
   }
   std::string text = table.ToString();
   if (result.not_finite > 0) {

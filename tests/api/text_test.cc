@@ -381,9 +381,10 @@ TEST(TextTest, ErrorsOfPrecisions) {
   result.rows[0].allowed = 1;
   result.not_finite = 1;
   EXPECT_FALSE(result.within());
-  EXPECT_THAT(TextOf(result),
-              EndsWith("\nleft out: 1 element of outputs that are infinite or NaN in f64\nf32: the "
-                       "measurement computes 1 product in f32: values that it cannot round alone\n"));
+  EXPECT_THAT(
+      TextOf(result),
+      EndsWith("\nleft out: 1 element of outputs that are infinite or NaN in f64\nf32: the "
+               "measurement computes 1 product in f32: values that it cannot round alone\n"));
   result.rows[0].largest = 1;
   EXPECT_TRUE(result.within());
 }

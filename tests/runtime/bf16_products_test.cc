@@ -72,9 +72,9 @@ TEST(Bf16Products, AreTakenWhereTheyGain) {
                                  ",16], w: weight bf16[16,24]) { y = matmul(x, w) return y }")),
         expected);
   }
-  EXPECT_EQ(Bf16Kernels(Rounded("x: f32[1,3,5,5], w: weight bf16[4,3,3,3]",
-                                "y = conv2d(a, b) return y")),
-            if_fast);
+  EXPECT_EQ(
+      Bf16Kernels(Rounded("x: f32[1,3,5,5], w: weight bf16[4,3,3,3]", "y = conv2d(a, b) return y")),
+      if_fast);
 }
 
 TEST(Bf16Products, AreMeasuredAsTheProcessorIs) {
