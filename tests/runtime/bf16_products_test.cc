@@ -74,9 +74,9 @@ TEST(Bf16Products, AreTakenWhereTheyGain) {
         expected);
   }
   for (const auto& [channels, expected] : {std::pair(3, 0), {4, if_fast}}) {
-    EXPECT_EQ(Bf16Kernels(Rounded(
-                  absl::Substitute("x: f32[1,$0,5,5], w: weight bf16[4,$0,3,3]", channels),
-                  "y = conv2d(a, b) return y")),
+    EXPECT_EQ(Bf16Kernels(
+                  Rounded(absl::Substitute("x: f32[1,$0,5,5], w: weight bf16[4,$0,3,3]", channels),
+                          "y = conv2d(a, b) return y")),
               expected);
   }
 }
@@ -220,7 +220,8 @@ TEST(Bf16Products, SpecialValuesStayInTheirWindows) {
     for (const double special : {std::nan(""), infinity}) {
       std::vector<double> values(static_cast<size_t>(channels) * 36, 0.5);
       values[3 * 6 + 3] = special;
-      ExpectCpuMatchesReference(graph, {*Tensor::FromDoubles({DType::kBF16, {1, channels, 6, 6}}, values)});
+      ExpectCpuMatchesReference(
+          graph, {*Tensor::FromDoubles({DType::kBF16, {1, channels, 6, 6}}, values)});
     }
   }
 }

@@ -128,7 +128,7 @@ bool PrefersBf16Products() {
 // pixel or lies behind the image, by 0. That is NaN if the number is infinite or NaN.
 bool ReadsNextPixel(const Node& node) {
   const Shape& weights = node.inputs()[1].shape();
-  return node.op().name == "conv2d" && node.Int("groups") == 1 && weights[1] % 2 != 0;
+  return node.attrs().count("groups") != 0 && node.Int("groups") == 1 && weights[1] % 2 != 0;
 }
 
 bool GainsFromBf16(const Node& node) {

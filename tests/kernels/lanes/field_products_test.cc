@@ -162,11 +162,10 @@ TEST(FieldLanes, ProductsAndSums) {
             expected[i % kPartials] = expected[i % kPartials] + a[i + shift] * b[i + shift];
           }
           for (int i = 0; i < kPartials; ++i) ASSERT_EQ(partials[i].raw(), expected[i].raw());
-          constexpr std::pair<ReduceKind, ScalarFn> kKinds[] = {
-              {ReduceKind::kSum, ScalarFn::kAdd},
-              {ReduceKind::kProd, ScalarFn::kMul},
-              {ReduceKind::kMax, ScalarFn::kMax},
-              {ReduceKind::kMin, ScalarFn::kMin}};
+          constexpr std::pair<ReduceKind, ScalarFn> kKinds[] = {{ReduceKind::kSum, ScalarFn::kAdd},
+                                                                {ReduceKind::kProd, ScalarFn::kMul},
+                                                                {ReduceKind::kMax, ScalarFn::kMax},
+                                                                {ReduceKind::kMin, ScalarFn::kMin}};
           for (const auto& [kind, fn] : kKinds) {
             partials = expected = start;
             ops->partial[static_cast<int>(kind)](partials.data(), &a[shift], n);
@@ -237,7 +236,8 @@ TEST(FieldLanes, LongSumsOfLargeNumbers) {
           for (const Field& p : partials) total = total + p;
           ASSERT_EQ(total.raw(), (Field(depth) * (a[0] * b[0])).raw());
           for (int64_t i = 0; i < 5000; ++i) ops->mul_add_vs(acc.data(), a.data(), b.data(), 8);
-          for (const Field& value : acc) ASSERT_EQ(value.raw(), (Field(5000) * (a[0] * b[0])).raw());
+          for (const Field& value : acc)
+            ASSERT_EQ(value.raw(), (Field(5000) * (a[0] * b[0])).raw());
         }
       }
     }
@@ -287,8 +287,8 @@ int64_t Floored(int64_t a, int64_t b) {
 TEST(IntegerLanes, QuotientsAndRemainders) {
   std::mt19937_64 random(3);
   const auto power = [](int bits) { return int64_t{1} << bits; };
-  std::vector<int64_t> divisors = {1, 2, 3, 5, 7, 10, 63, 64, 65, 1000003, -1, -2, -3, -7, INT64_MAX,
-                                   INT64_MIN, INT64_MIN + 1};
+  std::vector<int64_t> divisors = {1,       2,  3,  5,  7,  10,        63,        64,           65,
+                                   1000003, -1, -2, -3, -7, INT64_MAX, INT64_MIN, INT64_MIN + 1};
   std::vector<int64_t> edges = {0, 1, 2, 3, -1, -2, -3, INT64_MAX, INT64_MIN, INT64_MIN + 1};
   for (const int bits : {31, 32, 33, 49, 50, 51, 52, 53, 62}) {
     for (const int64_t near : {-2, -1, 0, 1, 2}) {
@@ -315,17 +315,22 @@ TEST(IntegerLanes, QuotientsAndRemainders) {
       };
       for (const int64_t x : edges) add(x);
       for (int i = 0; i < 300; ++i) {
-        const int64_t k = static_cast<int64_t>(random() >> 13) / std::max<int64_t>(1, std::abs(s / 2 + 1));
+        const int64_t k =
+            static_cast<int64_t>(random() >> 13) / std::max<int64_t>(1, std::abs(s / 2 + 1));
         for (const int64_t near : {-1, 0, 1}) {
-          const auto multiple = static_cast<int64_t>(static_cast<uint64_t>(k) * static_cast<uint64_t>(s));
+          const auto multiple =
+              static_cast<int64_t>(static_cast<uint64_t>(k) * static_cast<uint64_t>(s));
           add(multiple + near);
           add(-(multiple + near));
         }
         add(static_cast<int64_t>(random()) >> (12 + random() % 40));
       }
       std::shuffle(values.begin(), values.end(), random);
-      for (size_t n = 0; n <= values.size(); n = n < 20 ? n + 1 : n == values.size() ? n + 1 : values.size()) {
-        std::vector<int64_t> q(n + 1, 42), r(n + 1, 42), b(n + 1, s), in_place(values.begin(), values.begin() + n);
+      for (size_t n = 0; n <= values.size(); n = n < 20               ? n + 1
+                                                 : n == values.size() ? n + 1
+                                                                      : values.size()) {
+        std::vector<int64_t> q(n + 1, 42), r(n + 1, 42), b(n + 1, s),
+            in_place(values.begin(), values.begin() + n);
         ops.vs[div](q.data(), values.data(), &s, n);
         ops.vs[mod](r.data(), values.data(), &s, n);
         in_place.push_back(s);

@@ -293,7 +293,8 @@ class RandomKernel {
     if (shared_) code_ += "__shared__ float sh[64];\n";
     code_ += "const int item = threadIdx.x;\nconst int place = blockIdx.x * 64 + threadIdx.x;\n";
     ints_ = {"item", "place"};
-    code_ += "int t[4];\nfor (int z = 0; z < " + std::string(wild_ && Chance(4) ? "3" : "4") + "; ++z) t[z] = z * 2;\n";
+    code_ += "int t[4];\nfor (int z = 0; z < " + std::string(wild_ && Chance(4) ? "3" : "4") +
+             "; ++z) t[z] = z * 2;\n";
     Add("const int c0 = ", Small(1), ";\n");
     ints_.push_back("c0");
     for (int i = 0; i < 4; ++i) {
@@ -377,9 +378,7 @@ class RandomKernel {
     return divisors;
   }
   // Between 0 and 4.
-  std::string Small(int depth) {
-    return absl::StrCat("((", Int(depth), " % 5 + 5) % 5)");
-  }
+  std::string Small(int depth) { return absl::StrCat("((", Int(depth), " % 5 + 5) % 5)"); }
   std::string Index() {
     const bool before = std::exchange(indexing_, true);
     const std::string index = wild_ && Chance(8) ? Int(1) : Small(1);
@@ -418,9 +417,9 @@ class RandomKernel {
       case 1:
         return "f";
       case 2:
-        return absl::StrCat("s[", Chance(2) ? absl::StrCat(random_() % 3)
-                                            : absl::StrCat("(", Index(), " % 3)"),
-                            "]");
+        return absl::StrCat(
+            "s[", Chance(2) ? absl::StrCat(random_() % 3) : absl::StrCat("(", Index(), " % 3)"),
+            "]");
       case 3:
         return absl::StrCat("Load<float>(p1[", Index(), "])");
       case 4:
@@ -469,10 +468,9 @@ class RandomKernel {
         Add("t[", Index(), " % 4] = ", Small(1), ";\n");
         return;
       case 6: {
-        const std::string cell = Chance(3) ? std::string("f")
-                                 : Chance(2)
-                                     ? absl::StrCat("s[", random_() % 3, "]")
-                                     : absl::StrCat("s[(", Index(), " % 3)]");
+        const std::string cell = Chance(3)   ? std::string("f")
+                                 : Chance(2) ? absl::StrCat("s[", random_() % 3, "]")
+                                             : absl::StrCat("s[(", Index(), " % 3)]");
         Add(cell, " = fn_add(", cell, ", fn_mul(", Float(1), ", ", Float(1), "));\n");
         return;
       }
@@ -573,15 +571,17 @@ TEST(RandomKernels, AgreeWithASlowExecution) {
       continue;
     }
     int64_t work = int64_t{1} << 40;
-    const absl::Status status =
-        RunKernel(absl::MakeSpan(parsed), kBlocks, absl::MakeSpan(slots), std::nullopt, &work, nullptr);
-    ASSERT_EQ(status.ok(), fault.empty()) << seed << ": " << status << "; " << fault << "\n" << grid.code;
+    const absl::Status status = RunKernel(absl::MakeSpan(parsed), kBlocks, absl::MakeSpan(slots),
+                                          std::nullopt, &work, nullptr);
+    ASSERT_EQ(status.ok(), fault.empty()) << seed << ": " << status << "; " << fault << "\n"
+                                          << grid.code;
     ++counts[fault.empty() ? "no fault" : fault];
     if (!fault.empty()) continue;
     for (int s = 2; s < 4; ++s) {
       for (int64_t i = 0; i < slots[s].size(); ++i) {
         ASSERT_EQ(slots[s].values[i], slow.slot(s)[i])
-            << seed << ": slot " << s << ", element " << i << "\n" << grid.code;
+            << seed << ": slot " << s << ", element " << i << "\n"
+            << grid.code;
       }
     }
   }
