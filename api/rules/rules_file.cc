@@ -76,6 +76,7 @@ absl::StatusOr<RulesFile> RulesOfFiles(const std::vector<std::string>& paths, Ru
     auto file = LoadRulesFile(path, kinds);
     if (!file.ok()) return file.status();
     absl::StrAppend(&all.name, all.name.empty() ? "" : ", ", file->name);
+    // All late rules are in one set, of which only the first mention counts.
     const bool has_late = file->late.first < file->late.second && all.late.first == all.late.second;
     for (size_t i = 0; i < file->rules.size(); ++i) {
       if (has_late && i == file->late.first) all.late.first = all.rules.size();

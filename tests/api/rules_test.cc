@@ -99,8 +99,9 @@ TEST(RulesFileTest, AListHasTheRulesOfEach) {
     EXPECT_EQ(both->late.second, all->late.second + (first ? 1 : 0));
     EXPECT_EQ(both->rules[both->late.first].name, all->rules[all->late.first].name);
   }
+  // What comes again adds nothing.
   EXPECT_EQ(api::LoadRulesFile("all,all")->late, all->late);
-  EXPECT_EQ(api::LoadRulesFile("starter,all")->late, all->late);
+  EXPECT_EQ(api::LoadRulesFile("starter,all," + mine + ",all")->late, all->late);
   EXPECT_EQ(api::LoadRulesFile(mine + "," + neg)->rules.size(), 2u);
   EXPECT_EQ(api::LoadRulesFile(mine + "," + mine)->rules.size(), 1u);
   // A file may have a comma in its name.

@@ -1,6 +1,7 @@
 // Products of bf16 numbers: where the CPU back end takes them, and what must not be taken.
 #include "runtime/cpu/kernels/bf16_products.h"
 
+#include <cmath>
 #include <limits>
 #include <string>
 #include <utility>
@@ -72,9 +73,12 @@ TEST(Bf16Products, AreTakenWhereTheyGain) {
                                  ",16], w: weight bf16[16,24]) { y = matmul(x, w) return y }")),
         expected);
   }
-  EXPECT_EQ(
-      Bf16Kernels(Rounded("x: f32[1,3,5,5], w: weight bf16[4,3,3,3]", "y = conv2d(a, b) return y")),
-      if_fast);
+  for (const auto& [channels, expected] : {std::pair(3, 0), {4, if_fast}}) {
+    EXPECT_EQ(Bf16Kernels(
+                  Rounded(absl::Substitute("x: f32[1,$0,5,5], w: weight bf16[4,$0,3,3]", channels),
+                          "y = conv2d(a, b) return y")),
+              expected);
+  }
 }
 
 TEST(Bf16Products, AreMeasuredAsTheProcessorIs) {
@@ -203,6 +207,23 @@ TEST(Bf16Products, SpecialValuesAgree) {
       graph,
       {*Tensor::FromDoubles({DType::kBF16, {4, 2}}, {infinity, 1, -infinity, 1, -0.0, 0, 3e38, 1}),
        *Tensor::FromDoubles({DType::kBF16, {2, 2}}, {1, 2, 1, 1})});
+}
+
+// The instructions multiply pairs of numbers. Where the channels of a pixel have no pairs, its
+// neighbor's numbers must not matter.
+TEST(Bf16Products, SpecialValuesStayInTheirWindows) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const int channels : {1, 2, 3, 4, 5}) {
+    const Graph graph = GraphWithWeights(absl::Substitute(
+        "graph g(x: bf16[1,$0,6,6], w: weight bf16[4,$0,1,3]) { y = conv2d(x, w) return y }",
+        channels));
+    for (const double special : {std::nan(""), infinity}) {
+      std::vector<double> values(static_cast<size_t>(channels) * 36, 0.5);
+      values[3 * 6 + 3] = special;
+      ExpectCpuMatchesReference(
+          graph, {*Tensor::FromDoubles({DType::kBF16, {1, channels, 6, 6}}, values)});
+    }
+  }
 }
 
 TEST(Bf16Products, EmptyAndSingleElements) {

@@ -75,6 +75,9 @@ constexpr Product kProducts[] = {
      "s: weight f32[5], b: weight f32[5], m: weight f32[5], "
      "q: weight f32[5] = [0.5, 1.0, 2.0, 0.25, 1.5]",
      "p = conv2d(x, w) {pads = [1,1,1,1]}", "v", "$0 = batch_norm($1, s, b, m, q)"},
+    {"convolution with windows that lie in the padding",
+     "x: f32[1,3,5,4], w: weight f32[4,3,1,3], v: weight f32[4,1,1], r: f32[1,4,6,1]",
+     "p = conv2d(x, w) {pads = [0,0,1,0], strides = [1,2]}", "v", ""},
     {"convolution by tiles of 4 x 4",
      "x: f32[1,16,4,5], w: weight f32[16,16,3,3], v: weight f32[16,1,1], r: f32[1,16,4,5]",
      "h = scalar_mul(x) {alpha = 0.25} p = conv2d(h, w) {pads = [1,1,1,1]}", "v", "", true,
@@ -103,7 +106,7 @@ constexpr Product kProducts[] = {
      "x: bf16[2,6,4,5], w: weight bf16[5,6,1,1], v: weight f32[5,1,1], r: f32[2,5,4,5]",
      "a = cast(x) {dtype = \"f32\"} b = cast(w) {dtype = \"f32\"} p = conv2d(a, b)", "v", ""},
     {"convolution of bf16 numbers",
-     "x: f32[1,3,4,5], w: weight bf16[5,3,3,3], v: weight f32[5,1,1], r: f32[1,5,4,5], "
+     "x: f32[1,4,4,5], w: weight bf16[5,4,3,3], v: weight f32[5,1,1], r: f32[1,5,4,5], "
      "s: weight f32[5], b: weight f32[5], m: weight f32[5], "
      "q: weight f32[5] = [0.5, 1.0, 2.0, 0.25, 1.5]",
      "h = cast(x) {dtype = \"bf16\"} a = cast(h) {dtype = \"f32\"} u = cast(w) {dtype = \"f32\"} "

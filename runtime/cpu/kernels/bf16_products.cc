@@ -123,7 +123,16 @@ bool PrefersBf16Products() {
   return prefers;
 }
 
+// Whether it is a convolution of an odd number of channels. The instructions multiply pairs of
+// numbers, so oneDNN 2.6 also multiplies the first number behind a pixel, which belongs to the next
+// pixel or lies behind the image, by 0. That is NaN if the number is infinite or NaN.
+bool ReadsNextPixel(const Node& node) {
+  const Shape& weights = node.inputs()[1].shape();
+  return node.attrs().count("groups") != 0 && node.Int("groups") == 1 && weights[1] % 2 != 0;
+}
+
 bool GainsFromBf16(const Node& node) {
+  if (ReadsNextPixel(node)) return false;
   if (PrefersBf16Products()) return true;
   // Up to here reading the weights takes longer than multiplying them.
   constexpr int64_t kFewRows = 8;

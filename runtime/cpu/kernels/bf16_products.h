@@ -24,6 +24,8 @@ bool PrefersBf16Products();
 // Whether the kernel of `node` should multiply bf16 numbers if its operands are such numbers. The
 // kernel of `node` reads bf16 numbers (KernelDef::reads_bf16), and there are HasBf16Products. True
 // with PrefersBf16Products; else only for products of a matrix and few rows, which wait for memory.
+// False for convolutions of an odd number of channels in one group, where oneDNN would read numbers
+// that are not in the window.
 bool GainsFromBf16(const Node& node);
 
 // Whether every element is a bf16 number (or NaN). `tensor` is f32.
