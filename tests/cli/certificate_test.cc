@@ -136,7 +136,8 @@ TEST(KernelCheckTest, CompilesKernels) {
 
 // A kernel that would take too long is not called right.
 TEST(KernelCheckTest, SaysWhichKernelsItDidNotCheck) {
-  const std::string input = WriteTemp("large.lemma", R"(graph g(x: f32[1,40], w: f32[40,2000000000]) {
+  const std::string input =
+      WriteTemp("large.lemma", R"(graph g(x: f32[1,40], w: f32[40,2000000000]) {
   y = matmul(x, w)
   return y
 })");
