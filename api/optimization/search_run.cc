@@ -173,7 +173,9 @@ absl::StatusOr<Costs> CostsOf(SearchRun* run) {
   optimizer::MeasureOptions measure;
   measure.deadline = run->options.deadline;
   measure.is_late = [run] {
-    return run->stage() == SearchRun::Stage::kSearch && run->options.deadline.Passed();
+    const Deadline& deadline = run->options.deadline;
+    return run->stage() == SearchRun::Stage::kSearch && deadline.Passed() &&
+           !deadline.interrupted();
   };
   measure.on_late = [run] { run->result.priced_late = true; };
   measure.on_measure = [run](absl::string_view kernel) {

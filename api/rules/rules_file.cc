@@ -64,11 +64,13 @@ bool IsText(const std::string& bytes) {
   });
 }
 
-// The rules of several files, one after the other; of rules that are equal up to names, the first.
+// The rules of several files, one after the other; of rules with the same name and text, the first.
 absl::StatusOr<RulesFile> RulesOfFiles(const std::vector<std::string>& paths, RuleKinds kinds) {
   RulesFile all;
-  absl::flat_hash_set<std::string> known;
-  absl::flat_hash_map<std::string, std::string> file_of;  // by name of a rule
+  struct Known {
+    std::string file, text;
+  };
+  absl::flat_hash_map<std::string, Known> known;  // by name of a rule
   for (const std::string& path : paths) {
     if (path.empty()) {
       return absl::InvalidArgumentError("the list of rules has an empty name between commas");
@@ -81,14 +83,14 @@ absl::StatusOr<RulesFile> RulesOfFiles(const std::vector<std::string>& paths, Ru
     for (size_t i = 0; i < file->rules.size(); ++i) {
       if (has_late && i == file->late.first) all.late.first = all.rules.size();
       Substitution& rule = file->rules[i];
-      if (known.insert(CanonicalText(rule)).second) {
-        const auto [other, is_new] = file_of.try_emplace(rule.name, file->name);
-        if (!is_new) {
-          return absl::InvalidArgumentError(absl::StrCat("two rules are named ", rule.name,
-                                                         ", one in ", other->second,
-                                                         " and another in ", file->name));
-        }
+      Known now = {file->name, PrintRule(rule)};
+      const auto [other, is_new] = known.try_emplace(rule.name, now);
+      if (is_new) {
         all.rules.push_back(std::move(rule));
+      } else if (other->second.text != now.text) {
+        return absl::InvalidArgumentError(absl::StrCat("two rules are named ", rule.name,
+                                                       ", one in ", other->second.file,
+                                                       " and another in ", now.file));
       }
       if (has_late && i + 1 == file->late.second) all.late.second = all.rules.size();
     }

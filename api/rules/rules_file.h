@@ -39,9 +39,9 @@ constexpr char kStarterRules[] = "starter";  // only the rules written by hand
 //
 // A list gives the rules of each entry in turn. In the set "all", rules written by hand come before
 // generated rules, and a generated rule is named FILE_NAME: the name of the built-in file, then the
-// rule's name in the file. Of rules that are equal up to names (rewrite/rules/canonical_text.h), a
-// list and the set "all" keep only the first. Rules with the contract `bounded` are an error unless
-// `kinds` allows them.
+// rule's name in the file. Of rules that are equal up to names (rewrite/rules/canonical_text.h),
+// the set "all" keeps only the first; of rules that are equal with their names, a list does. Rules
+// with the contract `bounded` are an error unless `kinds` allows them.
 absl::StatusOr<RulesFile> LoadRulesFile(const std::string& path,
                                         RuleKinds kinds = RuleKinds::kEqualities);
 

@@ -99,6 +99,9 @@ TEST(RulesFileTest, AListHasTheRulesOfEach) {
     EXPECT_EQ(both->late.second, all->late.second + (first ? 1 : 0));
     EXPECT_EQ(both->rules[both->late.first].name, all->rules[all->late.first].name);
   }
+  // Another name makes another rule, which certificates name.
+  const std::string named = WriteTemp("named.txt", kTwice);
+  EXPECT_EQ(api::LoadRulesFile("all," + named)->rules.size(), all->rules.size() + 1);
   // What comes again adds nothing.
   EXPECT_EQ(api::LoadRulesFile("all,all")->late, all->late);
   EXPECT_EQ(api::LoadRulesFile("starter,all," + mine + ",all")->late, all->late);

@@ -317,7 +317,7 @@ class TablesTest(unittest.TestCase):
         page = lemma.verify(text)._repr_html_()
         self.assertRegex(page, r"<td[^>]*>r</td><td[^>]*>refuted</td>")
         self.assertIn("<b>0 proved, 1 refuted, 0 unknown</b>", page)
-        self.assertRegex(page, r"refuted at n = 1: output 0\[0\] is \S+ and \S+<")
+        self.assertRegex(page, r"refuted at n = 1: output 0\[0\] is \S+ and \S+, where the input is \[\S+\]<")
 
     def test_cells_are_escaped(self):
         self.assertIn("&lt;i&gt;", lemma._tables.pairs("t", [("a", "<i>")]))
