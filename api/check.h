@@ -23,8 +23,8 @@
 namespace lemma::api {
 
 struct CheckOptions {
-  // Rules whose proof records are trusted: a file or a built-in set, as LoadRulesFile
-  // (api/rules/rules_file.h) takes it; "": all built-in rules.
+  // Rules whose proof records are trusted: a file, a built-in set, or a list of these, as
+  // LoadRulesFile (api/rules/rules_file.h) takes them; "": all built-in rules.
   std::string rules;
   bool prove = false;  // trust no record: prove the certificate's rules anew
   // A folder with a file NAME.proof for each rule NAME of the certificate. The small checker
@@ -90,11 +90,11 @@ struct PlanCheckOptions {
   // For CheckPlan: the threads for which the back end "cpu" makes the plan. For CheckKernels: the
   // threads that check.
   int threads = 1;
-  // The following are for CheckKernels; CheckPlan ignores them. The precision of products; the
-  // compute capability for which the kernels are generated, 80 or 90; whether NVRTC also compiles
-  // them, into the folder where the back end "cuda" looks for them.
-  codegen::ProductPrecision precision = codegen::ProductPrecision::kF32;
-  int architecture = 90;
+  // CheckPlan ignores the members below.
+  codegen::ProductPrecision precision = codegen::ProductPrecision::kF32;  // of products
+  int architecture = 90;  // the compute capability to generate kernels for: 80 or 90
+  // Whether NVRTC also compiles the kernels, into the folder where the back end "cuda" looks for
+  // them.
   bool compile = false;
 };
 // The back ends whose plans can be checked.
@@ -103,10 +103,13 @@ std::vector<std::string> PlanCheckBackends();
 // The result of CheckPlan: how many kernels (for "cuda", launches) passed the check, counted by the
 // kind of evidence. If there is a problem, the counts are incomplete.
 struct PlanCheck {
-  std::string problem;        // the kernel or element that is wrong; "": none
-  int64_t proved = 0;         // by the prover, in real numbers; "cpu" only
-  int64_t compared = 0;       // on random values
-  int64_t by_definition = 0;  // not compared: generated from the definitions, or our own kernels
+  std::string problem;   // the kernel or element that is wrong; "": none
+  int64_t proved = 0;    // by the prover, in real numbers; "cpu" only
+  int64_t compared = 0;  // on random values
+  // Not compared: kernels that are generated from the definitions, our own kernels, primitives of
+  // oneDNN that cannot be read back (StatementOf in runtime/cpu/statement.h), products that take
+  // several launches, and copies.
+  int64_t by_definition = 0;
   // "cpu" only: the operators that are applied to blocks of large values (docs/blocks.md). Each is
   // proved to compute a block of what the model computes.
   int64_t in_blocks = 0;

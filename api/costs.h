@@ -70,7 +70,8 @@ struct Calibration {
   std::vector<Kernel> kernels;          // in the order in which they run
   double predicted_ms = 0, run_ms = 0;  // of the whole model; run_ms is a median
   double measuring_seconds = 0;         // spent on kernels without costs
-  int64_t learned = 0;  // kernels whose time in the run was stored, because none was stored before
+  // The number of kernels whose time in the run was stored. A time that was stored before stays.
+  int64_t learned = 0;
 };
 // Compares the predicted times of a model's kernels with their times in a run. Kernels without
 // costs are measured, and their costs stored. After a minute, the timing of the whole model ends
@@ -81,8 +82,8 @@ absl::StatusOr<Calibration> CompareCosts(const Model& model, const CalibrationOp
 std::string TextOf(const Calibration& report);
 
 // The CUDA kernels whose costs a search for an absent device estimated
-// (CostOptions::on_estimate in api/optimization/costs.h). Two rounds settle a search: it says what
-// it wants to know, MeasureWanted measures this on the device, and the search runs again.
+// (CostOptions::on_estimate in api/optimization/costs.h). MeasureWanted measures these kernels on
+// the device. A second search with the same database then has measured costs for them.
 class WantedKernels {
  public:
   explicit WantedKernels(std::string device) : device_(std::move(device)) {}
@@ -101,25 +102,29 @@ class WantedKernels {
 };
 
 // The measurers of this machine's GPU for MeasureWanted, one for each back end for CUDA. They plan
-// kernels by the time model, as a search without the device does. None is null, also without a GPU.
+// kernels by the time model (kModelTiles in api/execution/backends.h), as a search without the
+// device does. None is null, even without a GPU.
 std::vector<std::unique_ptr<KernelMeasurer>> WantedMeasurers();
 
 struct MeasureWantedOptions {
-  // Of back ends for CUDA, none null; the one whose device the file names measures.
+  // The measurers of back ends for CUDA; none is null. The measurer whose device the file names
+  // measures the kernels.
   std::vector<KernelMeasurer*> measurers;
   std::string database = optimizer::CostDb::DefaultPath();
   Deadline deadline;  // no kernel is begun after it
-  // Called after each measurement; `left`: kernels of the file behind this one.
+  // Called after each measurement; `left`: the number of kernels behind this one in the file.
   std::function<void(absl::string_view signature, int left)> on_kernel;
 };
 struct MeasuredKernels {
   std::string device;
-  int measured = 0, known = 0;  // known: the database had them
-  int failed = 0, left = 0;     // failed: cannot run; left: not reached
+  // Numbers of kernels. known: the database had their costs already. failed: the device cannot run
+  // them. left: not reached before the deadline.
+  int measured = 0, known = 0;
+  int failed = 0, left = 0;
 };
-// Measures the kernels of a file of WantedKernels, and stores their costs. InvalidArgument,
-// beginning with the path, for any other file; FailedPrecondition for kernels of another device;
-// errors of the device.
+// Measures the kernels of a file of WantedKernels, and stores their costs. NotFound if there is no
+// such file; InvalidArgument for any other file; FailedPrecondition for kernels of another device.
+// These messages begin with the path. Other errors are those of the device and of the database.
 absl::StatusOr<MeasuredKernels> MeasureWanted(const std::string& file,
                                               const MeasureWantedOptions& options);
 // The result in one line.

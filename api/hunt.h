@@ -30,8 +30,10 @@ struct HuntOptions {
   int64_t seed = 1;                    // seed of the cases; equal seeds give equal cases
   int64_t cases = 0;                   // limit on the number of cases; 0: none
   int64_t only = -1;                   // the number of the only case to run; -1: all
-  std::string rules = "default";       // a file; "default": the built-in rules; "none": no rules
-  std::string models = "none";         // a folder with further models (.onnx); "none": none
+  // "default": all built-in rules; "none": no rules; otherwise as in LoadRulesFile
+  // (api/rules/rules_file.h).
+  std::string rules = "default";
+  std::string models = "none";  // a folder with further models (.onnx); "none": none
   // A folder for the findings, created if missing; "": none. With `only`, the models of the case
   // are written there, too.
   std::string output;
@@ -78,8 +80,9 @@ struct HuntResult {
   int64_t agree = 0;      // models with the results of the definitions
   int64_t rounding = 0;   // models that differ, but no more than rounding explains
   int64_t undecided = 0;  // models with Outcome::kUndecided (api/hunting/judge.h)
-  // Numbers of models by reason or message. Without `only`, messages lose names, numbers and paths
-  // (MessageKind in api/hunting/message_kind.h).
+  // Numbers of models by reason or message. Without `only`, the messages in `refused` and
+  // `not_compared` lose names, numbers and paths (MessageKind in api/hunting/message_kind.h);
+  // messages about unreadable files keep them.
   std::map<std::string, Tally> open;          // models that differ where ONNX defines nothing
   std::map<std::string, Tally> refused;       // models that the engine did not execute
   std::map<std::string, Tally> not_compared;  // no form in ONNX, no values, or an unreadable file

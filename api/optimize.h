@@ -50,7 +50,7 @@ struct OptimizeProgress {
     kSearch,      // searches; an interruption ends this stage, with the best graph so far
     kAcceptance,  // folds constants, executes and times contenders
     kMemory,      // reduces memory; an interruption ends this stage, with the reductions so far
-    kResult,      // makes the certificate and the report on `why_not`
+    kResult,      // makes the certificate, and the reports for `explain` and `why_not`
   };
   Stage stage = Stage::kRules;
   bool begins = false;  // the stage begins; of the fields below, only so_far is set then
@@ -116,10 +116,11 @@ struct OptimizeOptions {
   ExecutionOptions execution;  // if the objective includes memory, reuse_late counts as false
   // True: nothing is executed or measured. The graph of the lowest price is accepted if its price
   // is lower than the input's price: by at least 1 % or, if the objective includes memory, by any
-  // amount. Prices are known costs or estimates (CostOptions::measure_new). Not allowed with
-  // `allow_unproved` or a memory limit, because only execution confirms their results.
+  // amount. Prices are known costs or estimates (CostOptions::measure_new). With `replay`, the
+  // graph of the steps is accepted without a price. Not allowed with `allow_unproved` or a memory
+  // limit, because only execution confirms their results.
   bool by_price = false;
-  int64_t runs = 15;  // timed runs of the input and of each contender, at least 3 (see Times)
+  int64_t runs = 15;  // timed runs of the input and of each contender if Times(); at least 3
   bool keeps_barriers = true;  // false for ONNX output, which cannot express recomputed values
 
   // Reports on the result.
@@ -158,13 +159,14 @@ struct OptimizeResult {
   // are too high, because they contain cautious estimates (optimizer::MeasureOptions::is_late).
   bool priced_late = false;
   int64_t calibrated = 0;  // kernels whose costs were corrected because a contender was not better
-  // How the input became accepted.graph; absent without OptimizeOptions::certify. StageOptimized
-  // adds the hashes of the files.
+  // How the input became accepted.graph. Absent without OptimizeOptions::certify, without
+  // `execute`, and if fits() is false. StageOptimized adds the hashes of the files.
   std::optional<Certificate> certificate;
   // The origin of new nodes and weights of accepted.graph. Set only with a certificate.
   optimizer::Provenance provenance;
   std::optional<WhyNotReport> why_not;
-  std::optional<Alternatives> alternatives;  // rules for accepted.graph; set with `explain`
+  // Rules for accepted.graph. Set with `explain`, but not without `execute` or if fits() is false.
+  std::optional<Alternatives> alternatives;
 
   // False if every graph, including the input, exceeds the memory limit. Then there is no result.
   bool fits() const { return !accepted.least_bytes.has_value(); }
@@ -194,8 +196,8 @@ struct OptimizeContext {
 // as for Optimize.
 std::string TextOf(const Graph& input, const OptimizeOptions& options, const OptimizeResult& result,
                    const OptimizeContext& context);
-// Why the input was kept and no other graph accepted, as words behind a colon: "no rule makes it
-// faster". result.accepted.kept_input() must be true.
+// Why the input was kept and no other graph was accepted, in words that may follow a colon: "no
+// rule makes it faster". result.accepted.kept_input() must be true.
 std::string WhyKept(const OptimizeOptions& options, const OptimizeResult& result);
 // A table of the rules that were applied, and a table of up to 20 rules that match in the result.
 // result.alternatives must be set.
@@ -203,8 +205,8 @@ std::string ExplanationText(const OptimizeResult& result);
 // The rules' names: "a, b, c".
 std::string NamesOf(const std::vector<optimizer::UnprovedRule>& rules);
 
-// LoopsOf makes a function for OptimizeOptions::fixed, NodesOf a function for
-// OptimizeOptions::unfolded, WriterOf one for OptimizeOptions::can_write, for ONNX files. An import
+// Functions for ONNX files: LoopsOf makes a function for OptimizeOptions::fixed, NodesOf a function
+// for OptimizeOptions::unfolded, and WriterOf a function for OptimizeOptions::can_write. An import
 // turns each node of an ONNX model into operators; if none of these operators changes,
 // StageOptimized writes the node as it was. The function of LoopsOf returns the operators of the
 // ONNX nodes that are loops, recurrent networks or samplings at computed positions. The function of

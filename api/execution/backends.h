@@ -38,8 +38,9 @@ struct BackendOptions {
   bool reuse_late = true;
   // "cuda", "cuda-generated": the precision of the factors in sums of products.
   codegen::ProductPrecision precision = codegen::ProductPrecision::kF32;
-  // "cuda", "cuda-generated": the tiles of kernels. kTunedTiles: those that `lemma tune` measured
-  // on the device; kModelTiles: those of the time model; otherwise those in this file.
+  // "cuda", "cuda-generated": the tiles of kernels (docs/cuda.md). kTunedTiles: the tiles that
+  // `lemma tune` measured on the device; kModelTiles: the tiles that the time model chooses;
+  // otherwise the tiles in the file of this name.
   std::string tiles = kTunedTiles;
   OrtOptions ort;        // "onnxruntime"
   bool winograd = true;  // "cpu": Winograd's algorithm for convolutions, where it is faster
@@ -50,13 +51,13 @@ struct ExecutionOptions {
   int threads = 1;                               // limit on CPU threads of a kernel, 1 … 1024
   BackendOptions backend_options;
 };
-// The back end with this name. InvalidArgument, listing BackendNames(), if there is none. The
-// errors of TilesOf.
+// The back end with this name. InvalidArgument, listing BackendNames(), if there is none; for
+// "cuda" and "cuda-generated", also the errors of TilesOf.
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(absl::string_view name,
                                                      const BackendOptions& options = {});
 // Measures the kernels of the back end with this name; `threads` is as in ExecutionOptions. nullptr
-// if there is no such back end, if its kernels cannot be measured one by one, or if the library of
-// a target cannot be loaded.
+// if there is no such back end, if its kernels cannot be measured one by one, if the library of a
+// target cannot be loaded, or if TilesOf fails for "cuda" or "cuda-generated".
 std::unique_ptr<KernelMeasurer> MakeMeasurer(absl::string_view backend, int threads,
                                              const BackendOptions& options = {});
 
@@ -64,13 +65,15 @@ std::unique_ptr<KernelMeasurer> MakeMeasurer(absl::string_view backend, int thre
 // is no device or no table of it. NotFound or InvalidArgument, beginning with the path, if a file
 // cannot be read.
 absl::StatusOr<std::shared_ptr<const codegen::TileTable>> TilesOf(const std::string& tiles);
-// A file of tiles, and the name of the device that they were measured on. Errors as above.
+// The contents of a file of tiles.
 struct TileFile {
-  std::string device;
+  std::string device;  // the name of the device on which they were measured
   codegen::TileTable table;
 };
+// Errors as in TilesOf.
 absl::StatusOr<TileFile> ReadTileFile(const std::string& path);
-// Where `lemma tune` keeps the table of a device: in ~/.cache/lemma/tiles; "" without a home.
+// The path of the file in which `lemma tune` keeps the table of a device, in ~/.cache/lemma/tiles;
+// "" if HOME is not set.
 std::string TileFileOf(absl::string_view device);
 // The contents of a file of tiles: a heading, the device and the table's lines.
 std::string TileFileText(absl::string_view device, const codegen::TileTable& table);
@@ -78,8 +81,9 @@ std::string TileFileText(absl::string_view device, const codegen::TileTable& tab
 // InvalidArgument if fuse_layout or winograd is false for a back end other than "cpu", if the
 // precision is not f32 for a back end other than "cuda" and "cuda-generated", or if the number of
 // threads is not in 1…1024; ResourceExhausted if the system cannot start so many threads; NotFound
-// or FailedPrecondition if a target's library cannot be loaded; the errors of TilesOf. Messages
-// name options (api/models/option_error.h). Does not check the back end's name; MakeBackend does.
+// or FailedPrecondition if a target's library cannot be loaded; for "cuda" and "cuda-generated",
+// the errors of TilesOf. Messages name options (api/models/option_error.h). Does not check the back
+// end's name; MakeBackend does.
 absl::Status CheckExecutionOptions(const ExecutionOptions& execution);
 
 // The back end that `execution` names, with its options.

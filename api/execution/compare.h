@@ -28,15 +28,15 @@ struct OutputDifference {
 
   // False if every element was expected to be infinite or NaN, so that nothing is known.
   bool compared() const { return finite > 0 || elements == 0; }
-  // "largest difference D of N values, allowed A"; "nothing was compared: …" if compared() is
-  // false.
+  // "largest difference D of N values, allowed A (OUTPUT)", then the excuse, if any; "nothing was
+  // compared: …" if compared() is false.
   std::string ToString() const;
 };
 
 // Compares two sets of outputs of `graph`. Both must have the order and the types of the graph's
-// outputs. `findings` are facts about the values in the run that gave `expected`
-// (Executable::findings in runtime/executor.h). `precision` is the precision of products in the run
-// that gave `actual`.
+// outputs. `findings` are facts about the values in the run that gave `expected` or, if that run is
+// not known, in the run that gave `actual` (Executable::findings in runtime/executor.h).
+// `precision` is the precision of products in the run that gave `actual`.
 OutputDifference CompareOutputs(
     const Graph& graph, absl::Span<const Tensor> actual, absl::Span<const Tensor> expected,
     const RunFindings& findings = {},

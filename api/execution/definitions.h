@@ -51,7 +51,7 @@ class Definitions {
   Definitions(const Graph& graph, absl::Span<const Tensor> inputs, int threads)
       : graph_(graph), inputs_(inputs), threads_(threads) {}
 
-  // Whether the definitions move as far as `outputs` differs if inputs change in their last bits.
+  // Whether the definitions move as far as `outputs` differ if inputs change in their last bits.
   absl::StatusOr<bool> MovesAsFar(absl::Span<const Tensor> outputs,
                                   absl::Span<const double> tolerances);
   // The reason why the difference is excused; "" if it is not.

@@ -11,7 +11,7 @@ namespace lemma::api {
 
 struct Roofline {
   double flops_per_second = 0;  // of a matrix product
-  // Read and written by an element-wise kernel on a large tensor.
+  // Bytes read and written by an element-wise kernel on a large tensor.
   double bytes_per_second = 0;
 
   // The time for `work` in seconds: the longer of the times that its operations and its bytes take

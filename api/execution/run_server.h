@@ -10,12 +10,13 @@
 
 namespace lemma::api {
 
-// Writes {"ready":true} to `out`, then reads lines from `in` until "quit" or its end, and answers
-// each with a line of JSON: "run N" executes the model N times and gives ms, a list of times; "save
-// DIR" executes it once, writes its outputs to the folder (SaveOutputs in
-// api/models/tensor_files.h), and gives saved, their number. InvalidArgument, about option
-// serve (api/models/option_error.h), for any other line that is not blank; the errors of executions
-// and of files.
+// Writes {"ready":true} to `out`. Then reads lines from `in` until the line "quit" or the end of
+// `in`, and answers each line with a JSON object on one line:
+//   "run N"     executes the model N times; the member ms is the list of the times in milliseconds;
+//   "save DIR"  executes the model once and writes its outputs to the folder DIR (SaveOutputs in
+//               api/models/tensor_files.h); the member saved is the number of outputs.
+// Skips blank lines. InvalidArgument, about option serve (api/models/option_error.h), for any other
+// line. Other errors are those of executions and of files.
 absl::Status ServeRuns(PreparedModel* model, std::istream& in, std::ostream& out);
 
 }  // namespace lemma::api

@@ -17,7 +17,7 @@ namespace lemma::api {
 Json ToJson(const CheckResult& answer, const std::string& advice = "");
 
 // An object with the fields of PlanCheck, and ok. `backend` is the back end whose plan was checked;
-// for "cuda" the object has launches (the number of launches) instead of proved.
+// for "cuda" the object has launches (the number of launches) instead of proved and in_blocks.
 Json ToJson(const PlanCheck& check, const std::string& backend);
 // An object with ok, problem, seed, kernels (the number of all kernels), agree (the number of
 // kernels that agree), and programs: a list of objects with the fields of CheckedProgram except

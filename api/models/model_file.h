@@ -100,9 +100,10 @@ absl::StatusOr<std::vector<StagedFile>> StageModel(const Model& model, const std
 
 // Prepares a copy of the model's file at `path`, and copies of the files with its weights in the
 // folder of `path`. `sha256` is the hash of the model's file when it was read (64 hex digits).
-// NotFound if the model's file has changed since then, if a file cannot be read, or if a file with
-// other contents is already at the place of a file with weights. Aborted if a file with weights has
-// changed since it was read, or if a file changes while it is copied.
+// NotFound if the model's file has changed since then, if a file cannot be read, if a file with
+// other contents is already at the place of a file with weights, or if a copy of a file with
+// weights cannot be written. Aborted if a file with weights has changed since it was read, or if a
+// file changes while it is copied.
 absl::StatusOr<std::vector<StagedFile>> StageCopy(const Model& model, const std::string& sha256,
                                                   const std::string& path);
 

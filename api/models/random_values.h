@@ -26,8 +26,9 @@ class Random {
 // An unpredictable seed in [0, 2^62), drawn from the system.
 uint64_t DrawSeed();
 
-// A tensor of random elements: floats are standard normal, integers uniform in [0, integer_range),
-// truth values true or false with equal probability.
+// A tensor of random elements: floats are standard normal (for f8e8m0, which has no negative
+// numbers, their absolute values), integers uniform in [0, integer_range), truth values true or
+// false with equal probability.
 absl::StatusOr<Tensor> RandomInput(const TensorType& type, uint64_t seed, int64_t integer_range);
 
 // A tensor of RandomInput for each input of `graph`, in their order. If the graph compares an

@@ -49,8 +49,8 @@ struct AcceptanceOptions {
   // execute operators that have no definition in Lemma. Then nothing is accepted without execution:
   // an input that cannot be executed is an error, and a contender that cannot be executed is
   // rejected. If the input has operators without a definition, the executions of both graphs are
-  // compared. The times of at least three batches of runs must show a gain, and both graphs are
-  // compiled anew for each batch. No contender counts as certain.
+  // compared. Unless the deadline passes before, the times of at least three batches of runs must
+  // show a gain. Both graphs are compiled anew for each batch. No contender counts as certain.
   bool only_executed = false;
   // The back end whose plans give the memory use, if the model is optimized for a device that is
   // not present. nullptr: the memory use is that of the executing back end. Must outlive the call.
@@ -73,8 +73,10 @@ struct Acceptance {
   // The time of the last contender with right outputs, accepted or not, divided by the input's
   // time. Absent if there was no such contender, or if it was not timed.
   std::optional<RatioInterval> found;
-  int runs = 0;                        // timed runs of each graph, from which `found` is computed
-  std::optional<int64_t> found_bytes;  // planned memory of that contender; absent: no contender
+  int runs = 0;  // timed runs of each graph, from which `found` is computed
+  // The planned memory of the last contender with right outputs, in bytes. Absent if there was
+  // none.
+  std::optional<int64_t> found_bytes;
   // Median times of the input and of `graph` in milliseconds. If the input is kept, both are the
   // input's time; if nothing was timed, both are 0. With one thread they are processor times, so
   // other work on the machine counts less.
@@ -88,8 +90,9 @@ struct Acceptance {
   // The difference between the outputs of `graph` and the outputs that the input's definitions give
   // or, without definitions, the outputs of the input's execution.
   OutputDifference difference;
-  // The reason of the last rejection before timing: a contender's outputs are wrong, or it cannot
-  // be executed. "" if there was none.
+  // The reason of the last rejection before timing: a contender's outputs are wrong, it overflows
+  // f16 earlier than the input, or it cannot be executed; set by Optimize: it cannot be written. ""
+  // if there was none.
   std::string rejected;
   // Times of kernels inside runs of the input and of each contender that was not better, in the
   // order of the attempts; for calibration.
@@ -118,7 +121,7 @@ struct Acceptance {
 // With a memory limit, a graph above the limit is not accepted; if the input is above the limit,
 // any contender within the limit is better. If the back end cannot execute the input, the first
 // contender is accepted without execution (AcceptUnseen), unless options.only_executed is true;
-// FailedPrecondition if there is a memory limit, since it cannot be checked.
+// FailedPrecondition if there is a memory limit, since the limit cannot be checked.
 absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
                                   std::vector<Contender> contenders,
                                   absl::Span<const Tensor> inputs,

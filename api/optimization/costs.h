@@ -28,8 +28,9 @@ struct CostOptions {
   // False: nothing is measured. Costs of this machine that the database lacks are then estimated
   // from the costs that it has; if it has none, the cost model is the analytic estimate.
   bool measure_new = true;
-  // Called once for each kernel of `device` that is estimated because the database lacks it, with
-  // its milliseconds. May be empty.
+  // Called once for each kernel whose time is estimated because the database lacks it, with the
+  // estimate in milliseconds. Estimates occur with `device`, and if `measure_new` is false. May be
+  // empty.
   std::function<void(const PlannedKernel& kernel, double ms)> on_estimate;
 };
 

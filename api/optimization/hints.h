@@ -26,7 +26,8 @@ struct HintOptions {
 struct Hints {
   std::vector<optimizer::SizeHint> sizes;  // empty if every size of the model is a number
   // Whether no sizes were given, so that `sizes` is from RunningSizes
-  // (api/execution/running_sizes.h) or, without execution, from DefaultSizes (api/models/sizes.h).
+  // (api/execution/running_sizes.h) or, if RunningSizes would have to execute the model but
+  // HintOptions::execute is false, from DefaultSizes (api/models/sizes.h).
   bool are_usual = false;
 };
 

@@ -11,12 +11,13 @@
 namespace lemma::api {
 
 // Sets run->peak_limit and run->plan_limit, in bytes, from the memory limit in
-// run->options.objective. The memory limit and run->costs must be set. The peaks of the cost model
-// and of the back end's plan leave out memory that kernels need for themselves; the size of this
-// memory is computed for the input and assumed to be the same for all graphs. If the back end
-// cannot compile the input (Unimplemented), both limits are the memory limit itself, and Accept
-// (api/optimization/acceptance.h) refuses the input later; for a GPU that is not present, SetLimits
-// returns the error instead. Other errors are those of the back end and of the costs.
+// run->options.objective; with analytic costs, also sets run->planner. The memory limit and
+// run->costs must be set. The peaks of the cost model and of the back end's plan leave out memory
+// that kernels need for themselves; the size of this memory is computed for the input and assumed
+// to be the same for all graphs. If the back end cannot compile the input (Unimplemented), both
+// limits are the memory limit itself, and Accept (api/optimization/acceptance.h) refuses the input
+// later; for a GPU that is not present, SetLimits returns the error instead. Other errors are those
+// of the back end and of the costs.
 absl::Status SetLimits(const Graph& input, SearchRun* run);
 
 // The contender, with values recomputed or offloaded (docs/glossary.md) until it meets the limit,

@@ -57,10 +57,11 @@ struct SearchRun {
   Stage stage_ = Stage::kRules;
 };
 
-// The execution that the options ask for. If the objective includes memory, reuse_late is false.
+// The execution that the options ask for. If the objective includes memory, reuse_late is false; if
+// DeviceIsAbsent, `tiles` is kModelTiles.
 ExecutionOptions ExecutionOf(const OptimizeOptions& options);
-// Whether the optimization is for a GPU that need not be present: options.costs.device names a GPU
-// whose costs the database has.
+// Whether the optimization is for a GPU that need not be present: options.costs.device is set, and
+// the back end is one for CUDA.
 bool DeviceIsAbsent(const OptimizeOptions& options);
 
 // Reads the rules, and searches or replays a certificate. Fills run->result, except for `accepted`
