@@ -19,7 +19,7 @@ absl::StatusOr<std::vector<std::string>> DefineOperators(const std::string& path
 
 // The result of CheckOperator.
 struct OperatorCheck {
-  std::string page;  // signature, definition, attributes and an example, as in docs/operators.md
+  std::string page;  // the operator's section, as OperatorPage (api/inspect.h) gives it
   bool differentiable = false;
   // The number of applications tried. An application is the operator with attributes and operands
   // of small sizes. 0: none was found.

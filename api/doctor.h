@@ -25,7 +25,7 @@ const char* Name(ExaminedPart::State state);  // "works", "missing", "broken"
 // by Graphviz, and the database of costs. Each back end executes a small graph, whose results are
 // compared with known results. `costs` is the path of the database; "": there is none.
 std::vector<ExaminedPart> Examine(const std::string& costs);
-// Whether one of them is broken.
+// Whether a part is broken.
 bool IsBroken(const std::vector<ExaminedPart>& parts);
 // The parts as a table for people.
 std::string TextOf(const std::vector<ExaminedPart>& parts);

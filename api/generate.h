@@ -33,8 +33,9 @@ struct GenerateOptions {
   std::string output;    // the file for the rules or the shard; CountGraphs needs no file
   std::string rejected;  // the file that lists candidates that gave no rule, and why; "": none
   // Whether Generate continues an unfinished run. True: an unfinished run with other options is an
-  // error; if there is none, the run begins anew. False: an unfinished run that has left results is
-  // an error, whatever its options. EnumerateShard describes its own use of `resume`.
+  // error; if there is no unfinished run, a new run begins. False: an unfinished run that has left
+  // results is an error, even if it has the same options. EnumerateShard describes its own use of
+  // `resume`.
   bool resume = false;
   // All files that EnumerateShard wrote in one run. If given, nothing is enumerated; ops, max_ops
   // and seed are taken from the files.
@@ -62,7 +63,8 @@ struct GenerateResult {
 };
 
 // Writes the rules to `output`, and the proved rules that follow from them to
-// PrunedRulesPath(output) (api/rules/rules_file.h); each file is written completely or not at all.
+// PrunedRulesPath(output) (api/rules/rules_file.h); if there are no such rules, removes a file at
+// PrunedRulesPath(output). Each file is written completely or not at all.
 // Until all results are written, the folder OUTPUT.run (OUTPUT: the path `output`) keeps the
 // enumerated classes and the decisions, so that an interrupted or killed run can be resumed; then
 // the folder is removed. The results depend on ops, max_ops and seed only. ResourceExhausted if the

@@ -24,8 +24,8 @@ namespace lemma::api {
 struct PetSearchOptions {
   ExecutionOptions execution;
   CostOptions costs;     // how mutants are priced
-  int64_t keep = 8;      // how many corrected mutants of a part to keep, the cheapest ones
-  int64_t look_at = 48;  // how many mutants of a part to correct and price
+  int64_t keep = 8;      // the number of corrected mutants to keep of each part: the cheapest
+  int64_t look_at = 48;  // the number of mutants of each part to correct and price
   int64_t max_ops = 2;   // the most operators in a part
   Deadline deadline;     // no further mutant is tried after it
   // on_part is called before each part, with its number from 1 to `parts`; on_measure before each
@@ -64,7 +64,8 @@ std::string TextOf(const MutatedPart& part, const PetTextOptions& options = {});
 // The cheapest mutant that differs somewhere from its part, taken from the first part that has such
 // a mutant. Points into `parts`. nullptr if no part has such a mutant.
 const pet::Candidate* FirstThatDiffers(const std::vector<MutatedPart>& parts);
-// An SVG picture of where this mutant differs. NotFound if there is none.
+// An SVG picture of where the mutant of FirstThatDiffers differs. NotFound if there is no such
+// mutant.
 absl::StatusOr<std::string> PictureOf(const std::vector<MutatedPart>& parts);
 
 }  // namespace lemma::api

@@ -15,7 +15,7 @@
 namespace lemma::api {
 
 struct PrecisionOptions {
-  // Without kStored, whose roundings are the model's own.
+  // All precisions but kStored, which rounds nothing that the model does not round itself.
   std::vector<codegen::ProductPrecision> precisions{std::begin(codegen::kRoundingPrecisions),
                                                     std::end(codegen::kRoundingPrecisions)};
   InputOptions inputs;  // random state of a training step is scaled like weights
@@ -47,7 +47,7 @@ struct PrecisionRow {
   // By output with floats, in the order of the outputs. Infinite if an element is not finite
   // although it is in f64.
   std::vector<PrecisionError> errors;
-  // The largest of each; 0 if no output has floats.
+  // The largest PrecisionError::largest and ::relative of `errors`; 0 if no output has floats.
   double largest = 0, relative = 0;
   // The largest difference of an output that `run --expect` allows in this precision
   // (runtime/tolerance.h), relative to max(1, max |r|).
@@ -60,7 +60,7 @@ struct PrecisionResult {
   int64_t not_finite = 0;
   double reference_seconds = 0;  // for the execution in f64
 
-  bool within() const;  // whether no error is larger than is allowed
+  bool within() const;  // whether `largest` is at most `allowed` in each row
 };
 
 // Executes the model by its definitions with all values in f64, and once for each precision on the

@@ -27,11 +27,13 @@ struct ProofOptions {
   int64_t seed = 1;                     // of the random instances, to search for counterexamples
   int64_t work = ProverOptions().work;  // limit on the steps of a proof
   // A folder, created if missing, for the files of each proof: NAME.proof with its steps (not of
-  // graphs at fixed shapes) and NAME.smt2 with its obligations. "": no files.
+  // graphs at fixed shapes) and NAME.smt2 with its obligations. A proof of a rule with the contract
+  // `bounded` gets no files. "": no files.
   std::string proofs;
   std::string recheck;  // the second solver: "cvc5" or a path to it; "": none
-  // Whether the small checker repeats each proof, at small sizes. It cannot repeat proofs about
-  // graphs at fixed shapes; for such graphs Prove returns InvalidArgument.
+  // Whether the small checker repeats each proof, at small sizes. It cannot repeat proofs of rules
+  // with the contract `bounded`; ProofOutcome::checked then says so. It cannot repeat proofs about
+  // graphs at fixed shapes either; for such graphs Prove returns InvalidArgument.
   bool check = false;
   // May be null. Soon after it becomes true, the function ends with Cancelled.
   const std::atomic<bool>* interrupted = nullptr;
@@ -45,7 +47,7 @@ struct ProofOutcome {
   FloatContract promised = FloatContract::kRealOnly;
   // The answers of the second solver (`recheck`), of the small checker's test at small sizes
   // (`checked`), and of its repetition of the steps (`replayed`). Absent if the program was not
-  // asked, or if nothing was proved.
+  // asked, or if nothing was proved; `replayed` also for a rule with the contract `bounded`.
   std::optional<RecheckResult> recheck;
   std::optional<checker::Checked> checked;
   std::optional<checker::Replayed> replayed;

@@ -26,10 +26,12 @@ struct QuantizeOptions {
   std::string calibration = "synthetic";
   std::string ranges = "minmax";  // or "percentile", "mse", "entropy": how ranges are chosen
   double percentile = 99.99;      // "percentile": percentage inside the range, in (50, 100]
-  int64_t bits = 8;         // of integer weights: 8; 7 for processors without VNNI; 4 with `block`
-  int64_t block = 0;        // form "weights": size of blocks with a scale each; 0: no blocks
-  bool per_channel = true;  // a scale for each output channel of a weight; false: one for all
-  bool symmetric = false;   // form "static": activations are i8 with zero point 0; false: u8
+  int64_t bits = 8;  // of integer weights: 8; 7 for processors without VNNI; 4 with `block`
+  // Form "weights": weights are cut into blocks of this many elements, each with a scale of its
+  // own; a power of 2 from 16 to 4096. 0: no blocks.
+  int64_t block = 0;
+  bool per_channel = true;        // a scale for each output channel of a weight; false: one for all
+  bool symmetric = false;         // form "static": activations are i8 with zero point 0; false: u8
   bool symmetric_weights = true;  // weights are i8 with zero point 0; false: u8
   // Form "static": powers of two move between pairs of products, so that the ranges of both weights
   // become similar in each channel (cross-layer equalization).
@@ -74,8 +76,9 @@ struct ValueRange {
   std::string type;  // of the integers: "u8" or "i8"
   // Numbers of elements in 2048 parts of equal width from min(least, 0) to max(most, 0).
   std::vector<int64_t> histogram;
-  double clipped = 0;  // share of the elements, by the histogram, that lie more than half a
-                       // step (scale / 2) outside of [low, high]; 0 to 1
+  // The share of the elements, by the histogram, that lie more than half a step (scale / 2) outside
+  // of [low, high]; from 0 to 1.
+  double clipped = 0;
 };
 
 // Errors of the result of one operator, if only this operator is quantized. `bound`, `for_inputs`

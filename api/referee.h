@@ -105,17 +105,17 @@ struct VerdictCheck {
   // Empty if the certificate cannot be parsed, or is rejected before its proof is repeated, for
   // example because of a file's hash.
   referee::RefereeCertificate certificate;
-  uint64_t seed = 0;  // the seed that the check used
+  uint64_t seed = 0;  // the seed that the check used; 0 if `certificate` is empty
 
   bool ok() const { return check.ok(); }
 };
 // Whether the file is a certificate that Referee wrote, rather than one of an optimization.
 absl::StatusOr<bool> IsVerdictCertificate(const std::string& path);
-// Repeats the proof in a certificate that Referee wrote (verifier/referee/certificate/check.h). All
-// arguments are paths. The status is an error if a file cannot be read or an option is wrong;
-// CheckVerdict's result says what is wrong in the certificate. The certificate is also rejected if
-// a model has the right hash, but cannot be read with the sizes and options that the certificate
-// names.
+// Repeats the proof in a certificate that Referee wrote (verifier/referee/certificate/check.h).
+// `before`, `after` and `certificate` are paths. The status is an error if a file cannot be read or
+// an option is wrong; the problem in VerdictCheck::check says what is wrong in the certificate. The
+// certificate is also rejected if a model has the right hash, but cannot be read with the sizes and
+// options that the certificate names.
 absl::StatusOr<VerdictCheck> CheckVerdict(const std::string& before, const std::string& after,
                                           const std::string& certificate,
                                           const VerdictCheckOptions& options = {});

@@ -54,8 +54,9 @@ absl::StatusOr<StagedFile> StageReport(const Graph& input, absl::Span<const Tens
 // that differs, computed weights, and differences of outputs. `before` and `after` are the paths of
 // the two models; they are only printed. If a graph has more than 800 operators, only these and
 // their operands are drawn: the open and refuted operators, and the operators of proved regions in
-// which the operators of the two models differ. If these are more than 800 in all, those of proved
-// regions are left out. After the deadline nothing is drawn, and the page says so.
+// which the operators of the two models differ. If these are more than 800 operators in all, the
+// operators of proved regions are left out. After the deadline nothing is drawn, and the page says
+// so.
 absl::StatusOr<std::string> ReportOf(const std::string& before, const std::string& after,
                                      const RefereeResult& result,
                                      const Deadline& deadline = Deadline());

@@ -1,7 +1,7 @@
 // Makes a training step from a model, and runs the step repeatedly (docs/training.md). A training
-// step is a graph of forward pass, loss, backward pass and update. Its state is what one step hands
-// to the next step: the trained weights and what the update rule remembers, such as momenta. Code:
-// api/training.
+// step is a graph of forward pass, loss, backward pass and update. Its state consists of the
+// values that one step hands to the next step: the trained weights, and values of the update rule,
+// such as momenta. Code: api/training.
 #ifndef LEMMA_API_TRAIN_H_
 #define LEMMA_API_TRAIN_H_
 

@@ -21,10 +21,11 @@ struct TuneOptions {
   // Where the table of tiles is read from and written to; "": the file of the device (TileFileOf in
   // api/execution/backends.h), which all later runs on this device use.
   std::string tiles;
-  int64_t most_tiles = 8;  // tiles that are measured for each size of a product
+  int64_t most_tiles = 8;  // tiles that are measured for each size of a product, 1 … 1000
   bool again = false;      // also measures sizes that the table has
   Deadline deadline;       // no size is begun after it
-  // Called after each size, when the file has it. `left`: sizes that are still to be measured.
+  // Called after each size, once the file has its tiles. `left`: the number of sizes that are still
+  // to be measured.
   std::function<void(const cuda::TunedKernel& kernel, int left)> on_size;
   // For tests: takes the place of the device.
   cuda::MeasurerMaker measurer;
@@ -38,7 +39,7 @@ struct TuneResult {
 };
 
 // FailedPrecondition without a device; InvalidArgument for a wrong option, or for a file that is no
-// table of tiles. An interruption is not an error: what was measured is in the file.
+// table of tiles. An interruption is not an error: the file has the sizes measured so far.
 absl::StatusOr<TuneResult> Tune(const Model& model, const TuneOptions& options);
 // The tiles for people, beside those of the time model.
 std::string TextOf(const TuneResult& result);

@@ -59,11 +59,11 @@ struct VerifyResult {
   VerifyCounts counts() const;
 };
 
-// Tries to prove each selected rule, for all sizes. `rules` is a file or a built-in set
-// (LoadRulesFile in api/rules/rules_file.h); "": all built-in rules. Writes `options.output` once
-// all selected rules are decided, whatever the verdicts are. Writes no records if it returns an
-// error: Cancelled after an interruption, or an error of a file, an option or the second solver.
-// Proof files that are already written stay.
+// Tries to prove each selected rule, for all sizes. `rules` is as in LoadRulesFile
+// (api/rules/rules_file.h); "": all built-in rules. Writes `options.output` once all selected rules
+// are decided, whatever the verdicts are. Writes no records if it returns an error: Cancelled after
+// an interruption, or an error of a file, an option or the second solver. Proof files that are
+// already written stay.
 absl::StatusOr<VerifyResult> Verify(const std::string& rules, const VerifyOptions& options = {});
 // The verdicts for people: a table, the problems, and the counts. `options`: as for Verify.
 std::string TextOf(const VerifyResult& result, const VerifyOptions& options);
@@ -90,8 +90,9 @@ struct ReplayResult {
 
 // Lets the small checker test each rule at small sizes and repeat its proof. Verify wrote the proof
 // to the file NAME.proof in `folder` (ProofOptions::proofs). Runs neither the prover nor a solver.
-// `rules` as in Verify. NotFound if there is no such folder; Cancelled if interrupted. A missing
-// proof is not an error: the rule's `problem` names it.
+// `rules` is as in Verify, but rules with the contract `bounded` are an error. NotFound if there is
+// no such folder; Cancelled if interrupted. A missing proof is not an error: the rule's `problem`
+// names its file.
 absl::StatusOr<ReplayResult> Replay(const std::string& rules, const std::string& folder,
                                     const ReplayOptions& options = {});
 // The result for people.

@@ -59,9 +59,9 @@ struct CommonFlags {
   absl::Status Check() const;
   // Calls Check, reads the model, and replaces its weights if --reseed-weights is given. Prints the
   // model's notes on standard error, unless --json is given. Without --range, a model may be read
-  // with fixed sizes although `symbolic` is true; a note says so. This happens if the model cannot
-  // be read with symbolic sizes, or if fewer of its operators are opaque (docs/glossary.md) at the
-  // sizes of --inputs. `used_sizes`: LoadOptions::used_sizes.
+  // with fixed sizes although `symbolic` is true; a note says so, even with --json. This happens if
+  // the model cannot be read with symbolic sizes, or if fewer of its operators are opaque
+  // (docs/glossary.md) at the sizes of --inputs. `used_sizes`: LoadOptions::used_sizes.
   absl::StatusOr<api::Model> Load(const std::string& path,
                                   const std::map<std::string, int64_t>& used_sizes = {}) const;
 };

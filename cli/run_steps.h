@@ -28,8 +28,9 @@ struct StepFlags {
 
 // Runs the training step at `path` until options.steps steps are done; with --resume, the steps
 // that were done before the checkpoint was saved count too. Prints the scalar outputs and the time
-// of each step or, with --json, one object at the end. Returns kExitOk. Ctrl-C ends the run after
-// the current step; then the state is saved if there is a --checkpoint, and the error is Cancelled.
+// of each step, and a summary at the end; with --json, only one object at the end. Returns kExitOk.
+// Ctrl-C ends the run after the current step; then the state is saved if there is a --checkpoint,
+// and the error is Cancelled.
 absl::StatusOr<int> RunSteps(const StepFlags& flags, const CommonFlags& common,
                              const std::string& path);
 

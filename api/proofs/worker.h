@@ -31,7 +31,8 @@ class ProofWorker {
   // second solver and the small checker repeat it, and stores their answers in *outcome. Errors go
   // to outcome->status. The proof must have its log, which is dropped afterwards to save memory.
   // `rule` may be null; then only NAME.smt2 is written, and the small checker does not repeat the
-  // proof. Does nothing if nothing was proved, or once options.interrupted is true.
+  // proof. For a rule with the contract `bounded`, no file is written, and only the second solver
+  // repeats the proof. Does nothing if nothing was proved, or once options.interrupted is true.
   void Repeat(const std::string& name, const Substitution* rule, ProofOutcome* outcome);
   // The options with which a claim must be proved before it is passed to Repeat.
   ProverOptions options() const;

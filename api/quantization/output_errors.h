@@ -31,8 +31,8 @@ class ErrorSum {
 
 // Sums by output, in the order of the outputs.
 using ErrorSums = std::vector<ErrorSum>;
-// Adds the errors of the first `count` outputs of one sample to *sums, which is resized
-// to `count` elements.
+// Adds the errors of the first `count` outputs of one sample to *sums, which is resized to `count`
+// elements.
 void AddErrors(const std::vector<Tensor>& actual, const std::vector<Tensor>& expected, size_t count,
                ErrorSums* sums);
 // The largest relative error; 0 if there are no sums.

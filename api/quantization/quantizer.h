@@ -83,7 +83,8 @@ class Quantizer {
   std::string SourceOf(std::string name) const;
 
   QuantizationPlan PlanFor(const Choice& chosen) const;
-  // The floats that products read, if the form is one of them.
+  // The type to which the operands of products are rounded, if the form is a float form ("bf16",
+  // "f16" or "tf32").
   std::optional<FloatFormat> Format() const { return ParseFloatFormat(options_.form); }
   bool HasFloatForm() const { return Format().has_value(); }
   // Executes the model with `values` as further outputs, after the model's own outputs.

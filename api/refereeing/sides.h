@@ -18,8 +18,9 @@ absl::StatusOr<Model> LoadSide(const std::string& path, const RefereeOptions& op
 // attempt.
 absl::StatusOr<Model> LoadAfter(const std::string& path, const RefereeOptions& options);
 
-// The differences between default values of the models' inputs, one line each. The models may give
-// different results if a caller leaves such an input out.
+// The differences between default values of the models' inputs, one line each. An input for which
+// only the second model has a default value is no difference. The models may give different results
+// if a caller leaves an input with such a difference out.
 std::vector<std::string> DefaultDifferences(const Model& before, const Model& after);
 
 }  // namespace lemma::api

@@ -44,8 +44,8 @@ struct PartOfOperator {
 };
 
 struct Alignment {
-  // In the order of the second graph, by the operator at which a part ends there or, for "a weight
-  // now", by the weight. Parts that end at neither come last. Successive operators that both graphs
+  // Sorted by the place in the second graph at which a part ends: an operator or, for "a weight
+  // now", a weight. Parts without such a place come last. Successive operators that both graphs
   // have are one part.
   std::vector<AlignedPart> parts;
   // The parts of the operators of the first (`before`) and of the second graph (`after`).

@@ -17,7 +17,8 @@ namespace lemma::api {
 struct ReportOperator {
   const Node* node = nullptr;  // lives as long as the graph
   std::string label;           // of its first result; "" if this result has no label
-  // The other graph has no operator with the same name, label, attributes and types of operands.
+  // Whether the other graph has no operator with the same name, label, attributes and types of
+  // operands.
   bool changed = false;
   std::vector<int> steps;    // the steps that replaced it (before) or made it (after)
   std::vector<int> kernels;  // the kernels whose ReportOperators::of_kernel is this operator

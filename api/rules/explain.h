@@ -68,10 +68,10 @@ struct Explanations {
   bool all_follow() const;
 };
 
-// `rules` is a file or a built-in set (LoadRulesFile). `what` is the name of one of its rules, the
-// name of a removed rule (ExplainOptions::pruned), or the path of another file of rules, which are
-// all explained. Derivations use proved rules of `rules` only; a rule of `rules` is derived from
-// the other rules. InvalidArgument if `what` is neither such a rule nor a file.
+// `rules` is as in LoadRulesFile. `what` is the name of one of its rules, the name of a removed
+// rule (ExplainOptions::pruned), or the path of another file of rules, which are all explained.
+// Derivations use proved rules of `rules` only; a rule of `rules` is derived from the other rules.
+// InvalidArgument if `what` is neither such a rule nor a file.
 absl::StatusOr<Explanations> Explain(const std::string& rules, const std::string& what,
                                      const ExplainOptions& options = {});
 // The explanations for people, with the graphs of derivations. `brief`: one line for each rule,

@@ -29,10 +29,11 @@ struct PrunedFile {
   std::string pruned_path;  // the file of the rules removed by this or earlier calls; "" if none
 };
 
-// Reads a file of rules or a built-in set (LoadRulesFile in api/rules/rules_file.h). Writes the
-// rules that do not follow from others (rewrite/derivation/prune.h) to options.output. Writes the
-// removed rules to PrunedRulesPath(options.output), after the rules in PrunedRulesPath(rules),
-// which earlier calls removed; if no rule was removed, deletes PrunedRulesPath(options.output).
+// Reads `rules` with LoadRulesFile (api/rules/rules_file.h). Writes the rules that do not follow
+// from others (rewrite/derivation/prune.h) to options.output. Writes the removed rules to
+// PrunedRulesPath(options.output), after the rules in PrunedRulesPath(rules), which earlier calls
+// removed; if neither this call nor earlier calls removed a rule, deletes the file
+// PrunedRulesPath(options.output).
 // FailedPrecondition if a rule is not proved, because derivations must not use it. Cancelled, with
 // nothing written, if it was interrupted.
 absl::StatusOr<PrunedFile> PruneFile(const std::string& rules, const PruneFileOptions& options);

@@ -33,15 +33,15 @@ constexpr char kAllRules[] = "all";          // rules written by hand, and gener
 constexpr char kStarterRules[] = "starter";  // only the rules written by hand
 
 // Reads a file, a built-in set ("" stands for "all"), or a list of these with commas between them.
-// A path with a comma is a list unless a file has this path. InvalidArgument if a file is not text,
-// has no rules, or is not well-formed, or if different rules of a list have one name. Messages
-// about a file begin with its name.
+// A path with a comma is a list unless a file has this path. NotFound if a file does not exist.
+// InvalidArgument if a file is not text, has no rules, or is not well-formed, or if different rules
+// of a list have one name. Messages about a file begin with its name.
 //
 // A list gives the rules of each entry in turn. In the set "all", rules written by hand come before
 // generated rules, and a generated rule is named FILE_NAME: the name of the built-in file, then the
 // rule's name in the file. Of rules that are equal up to names (rewrite/rules/canonical_text.h),
-// the set "all" keeps only the first; of rules that are equal with their names, a list does. Rules
-// with the contract `bounded` are an error unless `kinds` allows them.
+// the set "all" keeps only the first. Of rules with the same name and the same text, a list keeps
+// only the first. Rules with the contract `bounded` are an error unless `kinds` allows them.
 absl::StatusOr<RulesFile> LoadRulesFile(const std::string& path,
                                         RuleKinds kinds = RuleKinds::kEqualities);
 
@@ -62,8 +62,8 @@ absl::StatusOr<std::vector<const Substitution*>> NamedRules(const RulesFile& fil
                                                             const std::vector<std::string>& names);
 
 // The rules for people: TableOf, a table with records, contracts and operators, the rules that may
-// not be used, and the counts; PageOf, each rule in full, with a comment whether it may be used
-// (ProofProblem in rewrite/rules/proof_check.h).
+// not be used, and the counts; PageOf, each rule in full, with a comment that says whether it may
+// be used (ProofProblem in rewrite/rules/proof_check.h).
 std::string TableOf(const RulesFile& file);
 std::string PageOf(const std::vector<const Substitution*>& rules);
 

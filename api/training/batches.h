@@ -24,8 +24,8 @@ constexpr char kClassesKey[] = "lemma.classes", kIgnoreKey[] = "lemma.ignore_ind
 constexpr char kSynthetic[] = "synthetic";
 
 struct BatchOptions {
-  // kSynthetic, or a safetensors file. For an input of shape [a, b], the file has a tensor
-  // of shape [n, a, b] with the input's name, where n is the number of batches in the file.
+  // kSynthetic, or a safetensors file. For an input of shape [a, b], the file has a tensor of shape
+  // [n, a, b] with the input's name, where n is the number of batches in the file.
   std::string data = kSynthetic;
   int64_t batches = 16;               // number of different random batches, at least 1
   std::map<std::string, double> set;  // values of scalar inputs, such as the learning rate `lr`

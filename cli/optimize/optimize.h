@@ -59,8 +59,8 @@ struct OptimizeFlags {
   std::string CertificatePath() const;  // where to write the certificate; "": nowhere
   bool Quantizes() const { return numerics == "quantize" || numerics == "tf32"; }
   bool HasRandomSamples() const;  // whether --calibration names no file or folder
-  // If Quantizes(): the flags of the optimization that precedes the quantization. Its
-  // output is OUT with .f32.onnx in place of .onnx, and its --numerics is reassociate.
+  // If Quantizes(): the flags of the optimization that precedes the quantization. Its output is OUT
+  // with .f32.onnx in place of .onnx, and its --numerics is reassociate.
   OptimizeFlags BeforeQuantizing() const;
 };
 
