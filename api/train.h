@@ -88,9 +88,9 @@ absl::Status CheckTrainingFiles(const TrainingRunOptions& options, const std::st
 // resumed by another process, gives the same bits as a run without a stop. Not thread-safe.
 class TrainingRun {
  public:
-  // Reads the state and compiles the step. The state variables of `step` are the inputs NAME for
-  // which it has an output NAME.next; InvalidArgument if there are none. Errors about a file begin
-  // with its path.
+  // Reads the state and compiles the step. The state variables of `step` are those of StatePairs
+  // (graph/training_state.h), such as an input NAME with an output NAME.next; InvalidArgument if
+  // there are none. Errors about a file begin with its path.
   static absl::StatusOr<TrainingRun> Start(const Model& step, const TrainingRunOptions& options);
   TrainingRun(TrainingRun&& other);
   ~TrainingRun();

@@ -39,8 +39,9 @@ absl::StatusOr<Tensor> RandomInput(const TensorType& type, uint64_t seed, int64_
 absl::StatusOr<std::vector<Tensor>> RandomInputs(const Graph& graph, uint64_t seed,
                                                  int64_t integer_range);
 
-// The same for a training step. State inputs (X with an output X.next) of float types get values
-// like weights in ReseedWeights; the learning rate, the input `lr`, is 0.001.
+// The same for a training step. The inputs of state variables (StatePairs in
+// graph/training_state.h) of float types get values like weights in ReseedWeights; the learning
+// rate, the input `lr`, is 0.001.
 absl::StatusOr<std::vector<Tensor>> RandomStepInputs(const Graph& graph, uint64_t seed,
                                                      int64_t integer_range);
 
