@@ -12,8 +12,8 @@
 
 namespace lemma {
 
-// The evidence of a proof, which other programs can repeat: the queries that Z3 found
-// unsatisfiable, and the steps that the prover inferred.
+// The evidence of a proof, which other programs can repeat: the queries that were found
+// unsatisfiable, by linear arithmetic or by Z3, and the steps that the prover inferred.
 struct ProofLog {
   struct Query {
     std::string about;  // the fact that it proves, for people
@@ -39,13 +39,13 @@ void Join(const Proved& part, Proved* total);
 
 // A counterexample: an element in which the sides differ.
 struct Refuted {
-  std::map<std::string, std::string> values;  // of symbols and attributes, by name
+  std::map<std::string, std::string> values;  // of the claim's symbols, by name
   uint64_t seed = 0;                          // from which the inputs' elements were drawn
   int output = 0;                             // number of the output
   std::vector<int64_t> index;                 // of the element in this output
   double source = 0, target = 0;              // the elements there, in double
   // The elements of each input, in row-major order, if they are at most kMostShown in all;
-  // otherwise empty.
+  // otherwise empty. Always empty if shapes differ, and from ProveGraphs.
   std::vector<std::vector<double>> inputs;
   static constexpr size_t kMostShown = 12;
   // Shapes of the output, set if they differ. No element is named then.

@@ -28,7 +28,7 @@ enum class Effort {
 // A proved fact. `script` states the known facts and the negation of this fact. They cannot all
 // hold: DecideLinear (linear.h) or the solver found this.
 struct Obligation {
-  std::string what;    // the fact, for people
+  std::string what;    // the fact, for people; "empty": the known facts contradict each other
   std::string script;  // as in Solver::Check
 };
 

@@ -29,7 +29,8 @@ absl::StatusOr<Value> Resolve(const Graph& graph, const ValueAt& ref);
 
 // Checks that `step` applies `rule` to `graph`. An error, which says why, unless
 //   * the values of symbols have the kinds, and those of variables the types, that the rule states;
-//   * step.dtype, the rule's common type, is a float type, or the rule is bit_exact;
+//   * step.dtype, the rule's common type, is a float type unless the rule is bit_exact, is no small
+//     float, and is f32 if the rule does not use it;
 //   * the source, with the step's values of symbols and variables, is in the graph where the step
 //     says, up to the order of a commutative operator's operands;
 //   * the values of the rule's weights are finite (verifier/certificate/finite.h);
@@ -52,8 +53,8 @@ absl::StatusOr<std::vector<Value>> Applied(const Substitution& rule, const Patte
 
 // The graph in which the second value of each pair takes the place of the first in all uses. The
 // nodes that compute the second values stay as they are. Both values of a pair must have the same
-// type. Names and labels stay; the label of a replaced value goes to its replacement. By labels,
-// nodes of the imported model are found again when the graph is written.
+// type. Names and labels stay; the label of a replaced value goes to its replacement. The export
+// finds the nodes of the imported model by their labels.
 absl::StatusOr<Graph> Replace(const Graph& graph, const Replacements& replacements);
 
 }  // namespace lemma::certificate

@@ -22,7 +22,8 @@ struct Bounds {
   int64_t max_size = 3;
   int max_list = 3;  // most elements of a list, unless an operand's rank suggests more
   // How many terms of polynomials CheckRule may touch. ReplayProof divides this among the forms,
-  // and gives each at least 6000. The count is the same on every machine.
+  // and gives each at least 6000. It then spends an eighth more, or 6000 if that is more, on
+  // looking for instances that belong to no form. The count is the same on every machine.
   int64_t work = 400'000;
 };
 
@@ -63,7 +64,7 @@ struct Replayed {
   // In any other form, an output of a case (docs/proofs.md) counts if none of its elements was
   // checked, unless the proof states that the output is empty.
   int64_t unreached = 0;
-  int64_t uncovered = 0;  // instances within the bounds that belong to no form
+  int64_t uncovered = 0;  // visited instances that belong to no form, although the target exists
 };
 
 // Repeats a proof. `file`: the content of a proof file (verifier/prover/proof_file.h writes such

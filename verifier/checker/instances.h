@@ -65,7 +65,7 @@ class Instances {
   int complete_weight() const { return complete_weight_; }
   // The number of visited instances that were drawn at random.
   int64_t drawn() const { return drawn_; }
-  // Why no instance could be made; "" if nothing hinders that.
+  // Names the symbol for which no values are known, so that no instance can be made; otherwise "".
   const std::string& problem() const { return problem_; }
 
  private:

@@ -13,14 +13,15 @@
 
 namespace lemma::prover {
 
-// Finds upper bounds. First, a float that an integer type of up to 32 bits stores is brought into
-// the type's range and cut off. Then these steps are tried, in this order:
+// Finds upper bounds. First, a float that an integer type of up to 32 bits stores is clamped to the
+// type's range and truncated. Then these steps are tried, in this order:
 //   * summands that are equal up to their sign cancel;
 //   * |x f(a) + y f(b)| <= |x| c |a - b| + |x + y| |f(b)|, for abs, tanh, erf, sin and cos, whose
 //     steepest slope is c, and for a maximum or minimum, which changes by at most the largest
 //     change of an operand;
-//   * x round(a) becomes x a, and |x| / 2 counts; |x| for floor, ceil and trunc;
-//   * what is left counts with its magnitude.
+//   * x round(a) becomes x a, and |x| / 2 is added to the bound; for floor, ceil and trunc, |x| is
+//     added;
+//   * the magnitude of the remaining summands is added.
 //
 // The constructor's arguments must outlive the object. `inputs` and `bounds` as in Magnitude.
 class DifferenceBound {
@@ -28,9 +29,9 @@ class DifferenceBound {
   DifferenceBound(NormalForms* forms, Arith* arith, const std::vector<ExprType>* inputs,
                   const std::map<std::string, std::pair<double, double>>* bounds);
 
-  // An upper bound of |difference| wherever `context` holds. nullopt if none is found, also because
-  // a limit on steps, forms or depth is reached; remainder() then has the summands without a bound,
-  // or names the limit, if either is known.
+  // An upper bound of |difference| wherever `context` holds. nullopt if none is found, for example
+  // because a limit on steps, forms or depth is reached. remainder() then has the summands without
+  // a bound, or says that the limit on steps was reached.
   std::optional<UpperBound> Of(const NormalForm& difference, const Facts& context);
   const std::string& remainder() const { return remainder_; }
 
@@ -38,7 +39,7 @@ class DifferenceBound {
   // inverse.
   NormalForm Prepared(const NormalForm& form, const Facts& context);
   // The form's own value as a sum of products of sizes and positive parameters. nullopt if it is
-  // not of this kind. The coefficients are those of the form.
+  // not of this kind. The coefficients are rounded as in Magnitude::Exactly.
   std::optional<UpperBound> AsLimit(const NormalForm& form, const Facts& context);
 
  private:
@@ -56,9 +57,8 @@ class DifferenceBound {
     Atom atom;
     NormalForm factor;
   };
-  // An upper bound of the sum of two products over the axes of `like`. nullopt unless
-  // `same_factors` says whether their factors cancel: true if the factors add up to 0, false if
-  // not.
+  // An upper bound of the sum of two products over the axes of `like`. If `same_factors`, nullopt
+  // unless their factors add up to 0; otherwise nullopt if they do.
   std::optional<UpperBound> OfPair(const Summand& like, const Product& a, const Product& b,
                                    const Facts& context, bool same_factors, int depth);
   // The steps of Of: two functions of nearby arguments; a function that rounds.

@@ -28,8 +28,9 @@ class Magnitude {
   std::optional<UpperBound> Of(const Summand& term, const Facts& context);
 
   // The summand's value, if it is a product of positive numbers, sizes, positive parameters and
-  // inverses of parameters; nullopt otherwise. Rounded down, except that products of numbers are
-  // rounded to nearest, as the reader of rules rounds them.
+  // inverses of parameters. Rounded down, except that products of numbers are rounded to nearest,
+  // as the reader of rules rounds them. nullopt for other summands, for numbers below 2^-900, and
+  // for denominators that are not powers of two.
   std::optional<UpperBound> Exactly(const Summand& term, const Facts& context);
 
   // Whether the form shows that its value is an integer.

@@ -23,7 +23,8 @@
 namespace lemma::prover {
 
 // Keys (NormalForms::Key) of the reciprocals and roots that `form` computes whatever its reads are.
-// Empty if `form` contains truth values, or guards that are not bounds of axes.
+// Empty if `form` contains truth values, the function where, guards that are not bounds of axes, or
+// a sum that may have no summand.
 std::set<std::string> UnconditionalKeys(NormalForms* forms, Normalizer* normalizer,
                                         const NormalForm& form, const Facts& context);
 

@@ -3,10 +3,11 @@
 // model finds accesses in a wrong order. Internal to verifier/kernels.
 //
 // A block consists of roles: a role is a warpgroup of 128 threads, or the remaining warps behind
-// the last full warpgroup. The threads of a role run in lockstep; roles run in any order that
-// barriers allow. Conflicting accesses of a cell are faults unless barriers order them. Vector
-// clocks decide this: each role counts its own releases, and knows how many releases of every other
-// role it has seen. So one execution finds the conflicts of all orders.
+// the last full warpgroup. In a kernel without PrintedKernel::warpgroups, all threads are one role.
+// The threads of a role run in lockstep; roles run in any order that barriers allow. Conflicting
+// accesses of a cell are faults unless barriers order them. Vector clocks decide this: each role
+// counts its own releases, and knows how many releases of every other role it has seen. So one
+// execution finds the conflicts of all orders.
 //
 // A product may read copied numbers only after its role has waited for the barrier phase to which
 // the copy belongs. The product may still read them until its role has waited for the product. The
@@ -149,7 +150,7 @@ class BlockMemory {
     int8_t warp = 0, role = 0;  // kSeveral: accesses of several, also for `thread`
   };
   struct Cell {
-    int32_t block = 0;  // to which the fields below belong; in another block nothing is written
+    int32_t block = 0;  // the block that wrote the fields below; for other blocks the cell is empty
     Kind kind = Kind::kNone;
     bool is_barrier = false;
     int64_t value = 0;
@@ -224,9 +225,9 @@ class BlockMemory {
   std::vector<std::vector<int64_t>> committed_at_;  // by role and group
   // Grows at each begin of a block or of an interval.
   int64_t moment_ = 0;
-  int64_t block_begins_ = 0;                // the moments at which these began: the block,
-  std::vector<int64_t> begins_;             // by role, its interval,
-  std::vector<int64_t> warp_begins_;        // by warp of the block, its interval
+  int64_t block_begins_ = 0;                // the moment at which the block began
+  std::vector<int64_t> begins_;             // by role: the moment at which its interval began
+  std::vector<int64_t> warp_begins_;        // by warp: the moment at which its interval began
   std::vector<int64_t> groups_;             // committed, by role
   std::vector<std::vector<int64_t>> done_;  // by role and group: when it was complete
   std::map<int64_t, int> barrier_at_;       // by offset: a position in barriers_

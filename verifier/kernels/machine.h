@@ -138,9 +138,9 @@ class Machine {
   void SyncThreads(int64_t threads, bool named, const Mask& mask);
   void MoveRegisters(bool gives, int64_t registers);
   void IssueProduct(const Call& call, const Mask& mask);
-  // Reads the factors of a tile from byte `start` on. The result is [rows, 16], row-major, whatever
-  // the tile's layout; the tile has a line for each row or, if `rows_adjacent`, for each depth
-  // (Pointee::kDepths).
+  // Reads the factors of a tile from byte `start` on. The tile has a line for each row or, if
+  // `rows_adjacent`, for each depth (Pointee::kDepths). In both cases, the result is [rows, 16],
+  // row-major.
   std::vector<Field> TileNumbers(int64_t start, bool rows_adjacent, int64_t rows);
   void WaitForProducts(int64_t groups);
   // Whether products use the variable, or their sums in it are not taken yet. Other code must not

@@ -55,13 +55,14 @@ class Meaning {
   // and NaN. `few` has no effect unless needs_few_numbers() is true.
   SlotMemory Draw(size_t k, int64_t least, int64_t end, uint64_t seed, bool few) const;
   // The same, but positions are the numbers of [`least`, `end`) in turn, so that `end` - `least`
-  // elements in a row are all of them. Each element is another one for each `turn`. Positions are
-  // the elements of operands that are used as indices and, if needs_few_numbers(), all integers,
-  // since they may be compared with positions.
+  // elements in a row are all of them. Another `turn` gives each element another position.
+  // Positions are the elements of operands that are used as indices and, if needs_few_numbers(),
+  // all integers, since they may be compared with positions.
   SlotMemory DrawInTurn(size_t k, int64_t least, int64_t end, uint64_t seed, int64_t turn) const;
   // The sizes of the axes of operands and results, up to `most`.
   std::set<int64_t> Axes(int64_t most) const;
-  // The number of elements of the smallest operand of positions that has any; 0 if there is none.
+  // The number of elements of the smallest operand whose elements are positions (see DrawInTurn).
+  // Operands without elements do not count. 0 if there is no such operand.
   int64_t LeastPositions() const;
   // The results of the last node for `operands`, given in order. The results are not rounded to
   // their types (a store in a slot rounds them). `floats`: round the definitions' constants to f32.

@@ -63,8 +63,8 @@ class SharedMemory {
     *value = c.value;
     return "";
   }
-  // The same for threads 0 to `threads` - 1, of which thread i reads cell cells[i] + offset. Also
-  // false if there is an error; then values and marks may be anything.
+  // The same for threads 0 to `threads` - 1: thread i reads cell cells[i] + offset. False if there
+  // is an error; the values, and the records of who read the cells, are then unusable.
   bool ReadAll(const int64_t* cells, int64_t offset, int threads, int64_t* values) {
     uint64_t wrong = 0;
     Cell* const first = cells_.data() + offset;

@@ -82,9 +82,9 @@ class FormBuilder {
   };
   // Sets computation_ for the body of `tensor`; returns the previous value.
   Computation Enter(const TensorExpr& tensor);
-  // Whether argument `i` of fn may have either sign if it is zero. True if fn's value does not
-  // depend on that sign; `any_zero` if the sign changes nothing but the sign of a result that is
-  // zero (`any_zero`: the result may have either sign); otherwise false.
+  // Whether argument `i` of fn may have either sign if it is zero: true if fn's value does not
+  // depend on that sign, false if it may. If the sign changes only the sign of a result that is
+  // zero, returns `any_zero`, which says whether the result may have either sign.
   static bool AnyZero(ScalarFn fn, size_t i, bool any_zero);
   NormalForm Constant(double value);
   NormalForm Max(std::vector<NormalForm> values);

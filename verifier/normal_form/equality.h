@@ -15,11 +15,11 @@ namespace lemma::prover {
 // Compares normal forms: in their difference, replaces pairs of summands by their remainders until
 // no pair is left. Two summands form a pair if a bijection between their axes makes their atoms
 // equal. Their remainder: where the guards of both hold, their coefficients are added (the sum is 0
-// if they cancel); where the guards of only one hold, this summand remains. The
-// bijection is inferred from the reads of both summands, and then checked. The answer false means
-// only that no proof was found, perhaps because the limit on the number of attempts was reached.
-// The limit counts the attempts of all calls of one object. The constructor's arguments must
-// outlive the object.
+// if they cancel); where the guards of only one hold, this summand remains. The bijection is
+// inferred from the reads of both summands, and then checked. The answer false means only that no
+// proof was found, perhaps because the limit on the number of attempts was reached. The limit
+// counts the attempts of all calls of one object. The constructor's arguments must outlive the
+// object.
 class Equality {
  public:
   Equality(NormalForms* forms, Arith* arith, Laws laws)

@@ -129,7 +129,8 @@ class NormalForms {
   // Whether `leaf`, a symbol or a variable, occurs, also inside other leaves.
   bool Mentions(const NormalForm& form, Leaf leaf) const;
   bool Mentions(const Atom& atom, Leaf leaf) const;
-  // Adds the leaves on which the form depends to *deps and sorts *deps.
+  // Adds the symbols and variables that occur in the form, bound axes included, to *deps. Sorts
+  // *deps and removes repeated leaves.
   void CollectDeps(const NormalForm& form, std::vector<Leaf>* deps) const;
 
   // Forms with equal keys are equal up to names of axes, order of summands and factors, and

@@ -53,7 +53,7 @@ class Normalizer {
   bool HasPoint(const std::vector<Leaf>& axes, const Facts& guards, const Facts& context);
   // Appends summands to *out, any number of them, whose sum is `term`.
   void SimplifyTerm(Summand term, const Facts& context, std::vector<Summand>* out);
-  // Adds up summands with equal keys.
+  // Adds up summands that differ only in their coefficients, unless these depend on axes.
   NormalForm Combine(NormalForm form);
 
   // Whether the limit on steps was reached: forms are still correct, but not fully simplified.

@@ -21,12 +21,15 @@ struct GraphClaim {
   // Whether some constants look rounded, so that graphs whose results differ by little may be meant
   // to be equal.
   bool rounded = false;
-  int operators = 0;  // of both graphs, constants included
+  // The number of definitions that both sides are composed of: operators, and constants that are
+  // written as formulas.
+  int operators = 0;
 };
 
 // The claim that `a` and `b` compute the same outputs. With `cut`, floating-point values that both
 // graphs compute become inputs, which may have any values. An error if an operator of only one
-// graph has no definition, or if the definitions cannot be composed.
+// graph has no definition, or if the definitions cannot be composed. Unimplemented if a graph has
+// floats of 8 or 4 bits.
 absl::StatusOr<GraphClaim> MakeClaim(const Graph& a, const Graph& b, bool cut);
 
 // Tries to prove the claim; never answers Refuted. Proved::coverage lacks its beginning: the caller

@@ -12,8 +12,8 @@
 
 namespace lemma {
 
-// The first lines of that part of a proof file which is about `form`: the form's values of the
-// rule's symbols.
+// A proof file has one part for each form. These are the first lines of the part about `form`: the
+// line "form", then a line for each of the rule's symbols that has a value in the form.
 std::vector<std::string> FormLines(const Substitution& rule, const RuleForm& form);
 
 // The text of a rule's proof file. `proved` must come from ProveRule(rule) with

@@ -61,8 +61,9 @@ std::optional<OnlyPlace> FindOnlyPlace(const SweptGraphs& graphs);
 // The place graphs.swept.assumed[0], if the graphs are proved equal except at the places in
 // graphs.swept.assumed; otherwise nullopt. nullopt too if a region is too large or the deadline
 // passes. OnlyPlace::difference is set if, on one sample, both conditions of FindOnlyPlace hold:
-// the first one for the region of every place, the second one with the weights and constants in all
-// these regions. So places whose effects cancel each other are not taken for faults.
+// the first one for the region of every place, the second one for the outputs of the two graphs,
+// with the weights and constants in all these regions. So places whose effects cancel each other
+// are not taken for faults.
 std::optional<OnlyPlace> FindPlaces(const SweptGraphs& graphs);
 
 // Finds the place where weights with strange elements first matter. Strange elements differ from
@@ -70,18 +71,18 @@ std::optional<OnlyPlace> FindPlaces(const SweptGraphs& graphs);
 // each of `weights` by the formula to which it is near (UnrelatedWeight::nearest). nullopt unless
 // the graphs are then proved equal. The place is the first value of the second graph that depends
 // on the weights, is not constant itself, and is proved equal to a value of the first graph if the
-// weights are replaced; nullopt if there is no such value. OnlyPlace::difference is set if an
-// element is more than 4 times as far off as rounding explains (UnrelatedWeight::farthest), and if
-// on a sample, in double, the outputs of the two graphs differ by more than four times the change
-// that another rounding of the strange elements causes. The difference at the place itself may be
-// smaller than rounding explains.
+// weights are replaced; nullopt if there is no such value. OnlyPlace::difference is set if all
+// weights are f32, an element is more than 4 times as far off as rounding explains
+// (UnrelatedWeight::farthest), and on a sample, in double, replacing the weights changes the
+// outputs by more than four times as much as another rounding of the strange elements does. The
+// difference at the place itself may be smaller than rounding explains.
 std::optional<OnlyPlace> FindWrongWeights(const SweptGraphs& graphs,
                                           const std::vector<UnrelatedWeight>& weights);
 
 // The same for a wrong number in attributes: replaces number.value by number.expected in the nodes
 // number.users. The place is the first value, as above, that depends on these nodes.
-// OnlyPlace::difference is set if the outputs differ by more than four times the change that
-// another rounding of the number causes.
+// OnlyPlace::difference is set if replacing the number changes the outputs by more than four times
+// as much as another rounding of the number does.
 std::optional<OnlyPlace> FindWrongNumber(const SweptGraphs& graphs, const ChangedNumber& number);
 
 }  // namespace lemma::referee

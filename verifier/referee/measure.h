@@ -22,11 +22,11 @@ struct RegionDifference {
 };
 
 // Executes both sides with options.definition on the values that the graph `before` has on
-// options.samples[sample]. In double, only the weights are rounded numbers. So rounding explains a
-// difference of up to four times the effect of changing each weight by some units in the last
-// place, plus 2^-22 of the largest magnitude in both results (at least 1). ResourceExhausted if
-// this takes too many operations; Unimplemented if values are stored in half precision, which
-// execution in double does not round.
+// options.samples[sample]. In double, only weights and constants are rounded numbers. So rounding
+// explains a difference of up to four times the effect of changing each of them by some units in
+// the last place, plus 2^-22 of the largest magnitude in both results (at least 1).
+// ResourceExhausted if this takes too many operations; Unimplemented if values are stored in half
+// precision, which execution in double does not round.
 absl::StatusOr<RegionDifference> MeasureRegion(const Graph& before, const Region& region,
                                                size_t sample, const RefereeOptions& options);
 

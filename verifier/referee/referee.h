@@ -159,11 +159,13 @@ struct RefereeResult {
   // By output, on the sample where it differs most. Empty if the graphs were not executed.
   std::vector<OutputComparison> outputs;
   std::optional<Refutation> refutation;
-  std::vector<OpenRegion> open;  // smallest first
+  std::vector<OpenRegion> open;  // smallest first; those that were too large to be tried come last
   std::string reason;            // why the answer is kUnknown
   std::string coverage;          // if kProved: the shapes, and conditions
-  int proofs = 0;                // proofs tried: one for each region that equals no earlier region
-  int remembered = 0;            // regions that equal an earlier region
+  // Proofs tried: one for each region that equals no earlier region, and one each time that an
+  // unproved region is tried again with more steps.
+  int proofs = 0;
+  int remembered = 0;  // regions for which the answer of an earlier proof was taken
   // The queries, the work and, with ProverOptions::keep_obligations, the log of the proofs of
   // regions, including regions that were not needed in the end.
   Proved evidence;

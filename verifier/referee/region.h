@@ -52,8 +52,8 @@ std::vector<Value> ValuesOf(const std::vector<Cut>& cuts);
 // A claim that is cut out of two graphs.
 struct Region : RegionClaim {
   // By input, the value that it stands for: a value of the first graph, a weight, or a value
-  // computed from weights. Unless `known` is kAny, the region applies Restricted (known_elements.h)
-  // to the input.
+  // computed from weights. Unless `known` is kAny, the region applies Restricted
+  // (evidence/known_elements.h) to the input.
   std::vector<Cut> inputs;
   // Values computed from weights, which are constants with their elements in the region.
   std::vector<Value> constants;

@@ -40,7 +40,7 @@ struct Sketch {
 void AddTo(const Tensor& tensor, Sketch* sketch);
 // The larger of two numbers: the difference of both scales, and the largest difference of two
 // elements at the same position in Sketch::samples. Both are relative to the larger scale. Infinite
-// if two elements differ by more than kAlikeDistance, or if the numbers of elements differ.
+// if two elements differ by more than kAlikeDistance, or if the lengths of Sketch::samples differ.
 double Distance(const Sketch& a, const Sketch& b);
 // The largest distance at which two values are alike: they may be equal.
 constexpr double kAlikeDistance = 1e-3;

@@ -22,7 +22,7 @@ struct InputStyle {
   // For elements that are real numbers. kPositive: in [0.25, 1.75]. kSigned: in [-2, 2].
   // kSmallIntegers: integers in [-3, 3]. kOneSign: integers in [1, 4] or in [-4, -1], of one sign
   // in each tensor. kSparse: most are 0, the others small integers. kSomeInfinite: as kSigned, but
-  // a quarter are infinite. kSuggested: half of them from `suggested`, the others small integers.
+  // a quarter are +infinity. kSuggested: half of them from `suggested`, the others small integers.
   // kMonotonic: integers that rise or fall through a tensor, so that the maximum and the minimum
   // are its first and last elements.
   enum class Reals {
@@ -74,8 +74,8 @@ std::optional<DifferentElement> LargestDifference(const std::vector<std::vector<
 
 // An element in which the sides differ in double by more than rounding explains, also after a small
 // change of the inputs. Without sides.within, the outputs must also differ in the field, in this
-// element or in another; with it, the difference must be beyond that number too. The sides must
-// have equal shapes. nullopt if no such element is found. Depends on the arguments only.
+// element or in another; with it, the difference must exceed the number that it gives, too. The
+// sides must have equal shapes. nullopt if no such element is found. Depends on the arguments only.
 // Refuted::values has the parameters only. If `unequal` is given: sets *unequal to true if two
 // elements were unequal in double, even if only by rounding or because one is NaN; otherwise leaves
 // *unequal as it is.

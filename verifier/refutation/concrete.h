@@ -26,8 +26,8 @@ struct Values {
 // parameters may be open: Run takes their values.
 class Concrete {
  public:
-  // nullopt if a symbol remains, or if the operations and the elements of one run are more than
-  // `max_work` together.
+  // nullopt if a symbol remains, if a size is negative, or if the operations and the elements of
+  // one run are more than `max_work` together.
   static std::optional<Concrete> Of(const Definition& definition, double max_work);
 
   // Shapes of inputs and outputs.

@@ -37,10 +37,10 @@ class Refuter {
   std::optional<SymbolMap> Sample(std::mt19937_64* random, Style style = Style::kVaried,
                                   int attempts = 3000);
   // Compares the sides at these values of all symbols. `seed`: for the elements of inputs. If the
-  // shapes of an output differ, returns the shapes; otherwise an element in which the sides differ
-  // in the field and in double. nullopt if nothing differs, or if the comparison would take too
-  // long. Also nullopt if the shapes are equal, but a side stores a value in an integer type that
-  // may not hold it.
+  // shapes of an output differ, returns the shapes; otherwise an element that FindDifference finds
+  // (comparison.h). nullopt if nothing differs, or if the comparison would take too long. Also
+  // nullopt if the shapes are equal, but a side stores a value in an integer type that may not hold
+  // it. In claims with a bound, a float that such a type stores is saturated instead.
   std::optional<Refuted> Compare(const SymbolMap& symbols, uint64_t seed);
   // Calls Compare at up to `samples` random choices of the symbols' values, until the sides differ.
   // Then makes the counterexample smaller. nullopt if no difference is found.

@@ -70,7 +70,8 @@ class ExpressionParser {
   DType DTypeOf(int slot) const { return slots_[slot].dtype; }
 
   // --- Types ---
-  // Reads "int", "unsigned", "int64", "float", "double" or "bool"; nullopt for any other token.
+  // Reads "int", "unsigned", "unsigned int", "int64", "float", "double" or "bool"; nullopt for any
+  // other token.
   std::optional<Type> AcceptType();
   // Reads the name of an element type; nullopt for any other token.
   std::optional<DType> AcceptElementType();

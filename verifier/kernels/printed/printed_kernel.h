@@ -162,7 +162,7 @@ inline bool IsByte(DType dtype, int64_t value) {
 }
 // The machine keeps three numbers for a StreamedRow:
 //   * the unit: the number by which all exponentials of the row are multiplied. Each tile draws a
-//     new unit (machine_products.cc);
+//     new unit (verifier/kernels/machine_products.cc);
 //   * this thread's part of the sum of the exponentials;
 //   * the new unit divided by the unit before the last tile; 0 after the first tile.
 constexpr int64_t kRowNumbers = 3;
@@ -263,7 +263,7 @@ struct PrintedKernel {
   // Whether it has __launch_bounds__(threads, 1): registers for one block on a multiprocessor.
   bool one_block = false;
   int64_t shared_bytes = 0;  // dynamic shared memory that the launch has to provide
-  bool warpgroups = false;  // whether it uses barriers of the copy engine and products by warpgroup
+  bool warpgroups = false;  // whether it uses barriers of the copy engine, or calls by warpgroups
   Words words = Words::kNone;
   bool rounds = false;   // whether it makes words by rounding, so factors may lose digits
   bool streams = false;  // whether it computes a softmax tile by tile (StreamedRow)

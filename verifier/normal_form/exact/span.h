@@ -16,7 +16,7 @@ struct Span {
   // Whether the value is finite and a multiple of 2^-unit.
   bool exact = false;
   int unit = 0;
-  bool minus_zero = false;  // whether the value may be -0
+  bool minus_zero = false;  // whether the value may be -0; means nothing unless `exact`
 
   bool is_integer() const { return exact && unit == 0; }
   // Whether the value is exact and a float of `bits` binary digits represents all multiples of
@@ -40,7 +40,7 @@ Span Times(const Span& a, const Span& b);
 // Whether the product of a number in `a` and one in `b` may be -0.
 bool ProductMayBeMinusZero(const Span& a, const Span& b);
 
-// The number of binary digits of a float type's significand; 0 for other types.
+// The number of binary digits of the significand of f64, f32, f16 or bf16; 0 for other types.
 int DigitsOf(DType dtype);
 
 }  // namespace lemma::prover

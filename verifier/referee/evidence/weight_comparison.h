@@ -38,14 +38,15 @@ struct UnrelatedWeight {
 };
 
 struct WeightComparison {
-  WeightRelation relation;    // holds if related()
-  UnrelatedWeight unrelated;  // holds if bounded && !related()
+  WeightRelation relation;    // valid if related()
+  UnrelatedWeight unrelated;  // valid if bounded && !related()
   bool bounded = true;        // whether each element that differs has a bound (error_bounds.h)
   bool related() const { return bounded && unrelated.outside == 0; }
 };
 
-// The largest distance that counts as rounding, relative to the weight's largest element. It is
-// needed because a formula such as (w + 1e10) - 1e10 has an interval that contains every weight.
+// The largest distance that counts as rounding, relative to the largest magnitude of the exact
+// values. Needed because a formula such as (w + 1e10) - 1e10 has an interval that contains every
+// weight.
 constexpr double kMostRelative = 0x1p-11;
 
 // Compares `x`, the elements of `after`, with `y`, the elements of `before` and their bounds. Both
