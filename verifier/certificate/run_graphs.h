@@ -23,8 +23,8 @@ struct RandomValues {
   bool positive = true;
   int threads = 1;  // the number of threads that evaluate an operator
   // Float weights that keep their values. Other float weights become random. Integer weights with
-  // values, and constants, keep their values too. `free` (see Evaluate) takes precedence: a value
-  // in it is random, whatever it is.
+  // values, and constants, keep their values too. `free` (see Evaluate) takes precedence: every
+  // value in it is random.
   absl::flat_hash_set<const Node*> kept;
 };
 

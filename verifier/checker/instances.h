@@ -65,7 +65,8 @@ class Instances {
   int complete_weight() const { return complete_weight_; }
   // The number of visited instances that were drawn at random.
   int64_t drawn() const { return drawn_; }
-  // Names the symbol for which no values are known, so that no instance can be made; otherwise "".
+  // A message that names a symbol for which no values are known, so that no instance can be made;
+  // "" if there is no such symbol.
   const std::string& problem() const { return problem_; }
 
  private:

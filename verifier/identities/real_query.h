@@ -22,9 +22,9 @@
 
 namespace lemma::prover {
 
-// Keys (NormalForms::Key) of the reciprocals and roots that `form` computes whatever its reads are.
-// Empty if `form` contains truth values, the function where, guards that are not bounds of axes, or
-// a sum that may have no summand.
+// Keys (NormalForms::Key) of the reciprocals and roots that `form` computes for all values of its
+// reads. Empty if `form` contains truth values, the function where, guards that are not bounds of
+// axes, or a sum that may have no summand.
 std::set<std::string> UnconditionalKeys(NormalForms* forms, Normalizer* normalizer,
                                         const NormalForm& form, const Facts& context);
 

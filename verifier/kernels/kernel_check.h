@@ -17,7 +17,7 @@
 //     definition too.
 //
 // Control flow and addresses depend on no values except gathered indices, so one execution decides
-// all of this, whatever the other values are.
+// all of this for all other values.
 //
 // The check also compares the program's results with the results of the graph's nodes, which are
 // evaluated one by one, at random points of the field with 2^61 - 1 elements (graph/expr/field.h).

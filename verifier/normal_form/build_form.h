@@ -58,7 +58,7 @@ class FormBuilder {
   NormalForm Scalar(const ScalarExpr& e, const Env& env);
   NormalForm Select(const ScalarExpr& e, const NormalForm& then, const NormalForm& otherwise,
                     const Env& env);
-  // Whether the value is always a value of `dtype`, whatever elements are read.
+  // Whether the value is a value of `dtype` for all values of the elements that are read.
   bool Representable(const Atom& atom, DType dtype) const;
   bool Representable(const Summand& term, DType dtype) const;
   bool Representable(const NormalForm& form, DType dtype) const;

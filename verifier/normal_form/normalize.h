@@ -46,7 +46,7 @@ class Normalizer {
   NormalForm Simplify(const NormalForm& form, const Facts& context);
   // Whether the form shows that it is positive wherever `context` holds.
   bool IsSurelyPositive(const NormalForm& form, const Facts& context);
-  // Whether the form shows that it has a value whatever the reads are.
+  // Whether the form shows that it has a value for all values of its reads.
   bool IsTotal(const NormalForm& form, const Facts& context);
   // Whether the guards are one lower and one upper bound of each axis, and the extent of each axis
   // is at least 1 wherever `context` holds.

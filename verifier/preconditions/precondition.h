@@ -22,7 +22,9 @@ struct PreconditionOptions {
   int samples = 240;      // instances to draw first, over all forms of the rule
   int max_attempts = 48;  // guards to try on instances before one is proved
   int max_proofs = 6;     // guards to give to the prover before one is proved
-  int max_conjuncts = 6;  // most conjuncts of one guard
+  // Most conjuncts of a guard when it is formed. More may result where a conjunct is replaced by
+  // the values that it leaves, as x = 2 * y by x = 0 and y = 0.
+  int max_conjuncts = 6;
   // Limit on the steps of all proofs and instances together; the search then ends.
   int64_t work = 2'000'000'000;
 };

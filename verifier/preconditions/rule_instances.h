@@ -32,8 +32,8 @@ class RuleInstances {
  public:
   RuleInstances(const Substitution& rule, const ProverOptions& options);
 
-  // Draws up to `count` further instances that also satisfy `where`. Skips instances that were
-  // drawn before.
+  // Draws up to about `count` further instances that also satisfy `where`. Skips instances that
+  // were drawn before.
   void Draw(const std::vector<Comparison>& where, int count);
 
   const std::vector<RuleInstance>& all() const { return all_; }

@@ -28,9 +28,9 @@ struct RelatedWeights {
 // (fold_rules.h). A constant is replaced by
 //   * a constant with the same elements, possibly in another shape or transposed; or
 //   * a computed value, such as a constant times a number of `before`, if each element lies in the
-//     interval of the results that an evaluation of the value in f32 can have, whatever the order
-//     of its sums (evidence/error_bounds.h), and is not further from its exact value than
-//     kMostRelative allows (evidence/weight_comparison.h).
+//     interval of the results that evaluations of the value in f32 can have, with its sums in any
+//     order (evidence/error_bounds.h), and is not further from its exact value than kMostRelative
+//     allows (evidence/weight_comparison.h).
 // A constant of one element is replaced only if `numbers` is set: such a number may be near many
 // other numbers by chance, and a proof may need the number itself. Ends early when the deadline
 // passes; the remaining constants are then not replaced.

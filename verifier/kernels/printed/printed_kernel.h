@@ -263,7 +263,7 @@ struct PrintedKernel {
   // Whether it has __launch_bounds__(threads, 1): registers for one block on a multiprocessor.
   bool one_block = false;
   int64_t shared_bytes = 0;  // dynamic shared memory that the launch has to provide
-  bool warpgroups = false;  // whether it uses barriers of the copy engine, or calls by warpgroups
+  bool warpgroups = false;   // whether it uses barriers of the copy engine, or calls by warpgroups
   Words words = Words::kNone;
   bool rounds = false;   // whether it makes words by rounding, so factors may lose digits
   bool streams = false;  // whether it computes a softmax tile by tile (StreamedRow)

@@ -10,7 +10,7 @@ namespace lemma::prover {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// What is known of a value: low <= value <= high unless it is NaN. Bounds are rounded outwards.
+// Known bounds of a value: low <= value <= high unless it is NaN. Bounds are rounded outwards.
 struct Span {
   double low = -kInfinity, high = kInfinity;
   // Whether the value is finite and a multiple of 2^-unit.

@@ -9,7 +9,7 @@
 
 namespace lemma::referee {
 
-// What is known of all elements of a value.
+// A fact that is known about all elements of a value.
 enum class Known {
   kAny,          // nothing
   kZeroOrOne,    // each is 0 or 1
@@ -27,9 +27,9 @@ Known SignsOf(const BoundedTensor& tensor);
 
 // The element type that the `input` of Restricted must have if the result has the type `dtype`.
 DType InputTypeFor(Known known, DType dtype);
-// A value of type `dtype` that satisfies `known`, whatever the elements of `input` are: `input`
-// itself (kAny), |input| (kNotNegative), -|input| (kNotPositive), or 1 where the boolean `input` is
-// true and 0 where it is false (kZeroOrOne). An error for kElements.
+// A value of type `dtype` that satisfies `known` for all elements of `input`: `input` itself
+// (kAny), |input| (kNotNegative), -|input| (kNotPositive), or 1 where the boolean `input` is true
+// and 0 where it is false (kZeroOrOne). InvalidArgument for kElements.
 absl::StatusOr<Value> Restricted(Known known, DType dtype, const Value& input);
 
 // `value` as a constant; nullopt unless it is a float that is computed from constants without

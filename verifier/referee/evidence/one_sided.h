@@ -14,7 +14,7 @@ bool ReadsByData(const Node& node);
 
 // Says why the second side of the region may read outside of a tensor where the first side does
 // not. The reason is an operator of the second side that reads at positions that are data, or that
-// are constants while sizes are symbolic. Such an operator is no reason if the first side has the
+// are constants while sizes are symbolic. Such an operator does not count if the first side has the
 // same operator with the same attributes, the same positions and a first operand of the same shape.
 // "" if there is no reason.
 std::string ReadsElsewhere(const RegionClaim& region);
