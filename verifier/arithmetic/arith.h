@@ -32,7 +32,7 @@ struct Obligation {
   std::string script;  // as in Solver::Check
 };
 
-// Decides implications between facts (fact.h). Below, `context` are the facts that are known.
+// Decides implications between facts (fact.h). Below, `context` is the list of known facts.
 // Incomplete: false means only that no proof was found. The leaves must outlive the object. Not
 // thread-safe.
 class Arith {

@@ -18,7 +18,8 @@ namespace lemma::prover {
 // The constructor's arguments must outlive the object.
 class Magnitude {
  public:
-  // `inputs`: the types of the tensors that forms read. `bounds`: of parameters, by name.
+  // `inputs`: the types of the tensors that forms read. `bounds`: by name of a parameter, its lower
+  // and upper bound.
   Magnitude(NormalForms* forms, Arith* arith, const std::vector<ExprType>* inputs,
             const std::map<std::string, std::pair<double, double>>* bounds);
 

@@ -99,8 +99,7 @@ class BlockMemory {
   // Makes a barrier. A phase of it ends when `count` threads have arrived and all expected bytes
   // have been copied.
   const char* InitBarrier(const Access& who, int64_t at, int64_t count);
-  // Makes all barriers that this thread has initialized usable. To use a barrier earlier is a
-  // fault.
+  // Makes all barriers that this thread has initialized usable. Using a barrier earlier is a fault.
   void PublishBarriers(const Access& who);
   // One thread of the role arrives. `bytes`: how many more bytes the phase expects from copies.
   // `all`: with this thread, all threads of the role have arrived.

@@ -93,8 +93,9 @@ class SharedMemory {
   }
 
  private:
-  // An interval between barriers begins with a multiple of kStep. Who touched a cell last is a
-  // thread's number added to the interval's; kSeveral in place of a thread: several threads.
+  // The number of an interval between barriers is a multiple of kStep. Cell::read and Cell::written
+  // are the number of an interval plus the number of the thread that last accessed the cell in it;
+  // kSeveral in place of a thread's number: several threads did.
   static constexpr uint64_t kStep = 4096, kSeveral = kStep - 1;
   struct Cell {
     int64_t value = 0;

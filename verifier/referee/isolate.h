@@ -52,18 +52,18 @@ struct OnlyPlace {
 // OnlyPlace::difference is set if, on a sample,
 //   * the two sides of the region, computed by definition in double on values of the first graph,
 //     differ by more than rounding explains (measure.h); and
-//   * the outputs of the second graph differ in double, from those of the second graph with the
-//     first one's value at the place, by more than four times the change that other roundings
-//     (evidence/other_roundings.h) of some weights and constants cause: all those in the region,
-//     and elsewhere in both graphs those of a single element.
+//   * in double, putting the first graph's value at the place changes the outputs of the second
+//     graph by more than four times as much as other roundings (evidence/other_roundings.h) of
+//     weights and constants do. The weights and constants rounded are all those in the region and,
+//     elsewhere in both graphs, those of a single element.
 std::optional<OnlyPlace> FindOnlyPlace(const SweptGraphs& graphs);
 
 // The place graphs.swept.assumed[0], if the graphs are proved equal except at the places in
 // graphs.swept.assumed; otherwise nullopt. nullopt too if a region is too large or the deadline
 // passes. OnlyPlace::difference is set if, on one sample, both conditions of FindOnlyPlace hold:
-// the first one for the region of every place, the second one for the outputs of the two graphs,
-// with the weights and constants in all these regions. So places whose effects cancel each other
-// are not taken for faults.
+// the first one for the region of every place, the second one for the difference between the
+// outputs of the two graphs, and for the weights and constants in all these regions. So places
+// whose effects cancel each other are not taken for faults.
 std::optional<OnlyPlace> FindPlaces(const SweptGraphs& graphs);
 
 // Finds the place where weights with strange elements first matter. Strange elements differ from

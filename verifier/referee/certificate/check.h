@@ -2,8 +2,8 @@
 //
 // The checker shares with the referee what a verdict rests on (verifier/referee/evidence): the
 // match of inputs and outputs, the comparison of weights with formulas, the proof of a region, and
-// what follows from all regions. It shares nothing of what the referee guesses: which values are
-// equal, how weights were made, and where to cut.
+// what follows from all regions. It does not share the code by which the referee guesses which
+// values are equal, how weights were made, and where to cut.
 #ifndef LEMMA_VERIFIER_REFEREE_CERTIFICATE_CHECK_H_
 #define LEMMA_VERIFIER_REFEREE_CERTIFICATE_CHECK_H_
 
