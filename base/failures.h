@@ -7,7 +7,8 @@
 namespace lemma {
 
 // Exit statuses.
-constexpr int kExitBadInput = 2;  // memory or stack ran out, or a mapped file became shorter
+// Bad input; also if memory or stack ran out, or if a mapped file became shorter.
+constexpr int kExitBadInput = 2;
 constexpr int kExitInternal = 3;  // an unexpected exception
 
 // For programs, not for libraries; a program calls it once, at the start of main. Afterwards:

@@ -78,8 +78,8 @@ absl::Status WriteFileAtomically(const std::string& path,
 // not check whether the disk has space. Messages begin with the path.
 absl::Status CheckWritable(const std::string& path);
 
-// Where `name`, a relative path, lies among the files that Lemma keeps between runs:
-// $HOME/.cache/lemma/NAME. Empty if HOME is not set.
+// The path of one of the files that Lemma keeps between runs: $HOME/.cache/lemma/NAME, where `name`
+// is a relative path. Empty if HOME is not set.
 std::string CachePath(absl::string_view name);
 
 }  // namespace lemma

@@ -90,9 +90,9 @@ class Flags {
   bool help_ = false, help_is_json_ = false;
 };
 
-// For "did you mean": the shortest candidate that begins with `given`, if this has three characters
-// or more; otherwise the candidate with the least edit distance to it, or "" if every distance is
-// more than given.size() / 3 + 1 (rounded down).
+// For "did you mean". If `given` has three characters or more and some candidates begin with it,
+// returns the shortest of them. Otherwise returns the candidate with the least edit distance to
+// `given`, or "" if every distance is more than given.size() / 3 + 1 (rounded down).
 std::string Nearest(absl::string_view given, absl::Span<const std::string> candidates);
 
 }  // namespace lemma

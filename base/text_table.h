@@ -37,7 +37,7 @@ std::string FormatError(double value);
 std::string FormatDuration(double seconds);
 // "1 proof", "2 proofs"; `noun` must form its plural with s.
 std::string FormatCount(int64_t count, absl::string_view noun);
-// `text` with its code, such as \x1b, in place of a control character. Names in a file may contain
+// `text` with codes, such as \x1b, in place of its control characters. Names in a file may contain
 // any character; a control character could make a terminal show something else than was printed.
 std::string Printable(absl::string_view text);
 // `text` (UTF-8) if it has at most `width` characters, else its first width - 1 characters and "…".
