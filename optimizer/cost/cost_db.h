@@ -35,8 +35,9 @@ struct MeasuredCost {
   double ErrorMs() const;
 };
 
-// The cost by these measurements in milliseconds, at least one. Other work on the machine only adds
-// time, so the least of them is the best estimate.
+// Summarizes the medians of repetitions, in milliseconds; `ms` must not be empty. The least of them
+// becomes median_ms, because other work on the machine only adds time. Sets only median_ms,
+// variance_ms2 and repetitions.
 MeasuredCost Summarize(const std::vector<double>& ms);
 
 // Pairs of a kernel's signature and its time in milliseconds.
@@ -51,8 +52,8 @@ struct CostEntry {
 // and kernel signature. The first measurement of a key stays unless it is replaced on purpose; so
 // processes that measure at the same time agree afterwards, and searches are repeatable. Costs are
 // finite and not negative: to write any other cost, or to read one from the file, is an error
-// (InvalidArgument). Writes are atomic and wait for other processes. Not thread-safe: open one
-// CostDb per thread.
+// (InvalidArgument). Failures of SQLite after Open are InvalidArgument too. Writes are atomic and
+// wait up to 30 seconds for other processes. Not thread-safe: open one CostDb per thread.
 class CostDb {
  public:
   // Creates the file and its folder if necessary; upgrades a file of an older version. "" is a
@@ -76,8 +77,8 @@ class CostDb {
   absl::Status Replace(absl::string_view device, absl::string_view signature,
                        const MeasuredCost& cost);
   // Stores kernel times from runs of whole graphs (MeasuredCost::in_graph_ms). Skips kernels that
-  // have no entry or that have such a time already. Returns how many times were stored. On error,
-  // none is stored.
+  // have no entry or that have such a time already. Returns the number of kernels whose time was
+  // stored. On error, none is stored.
   absl::StatusOr<int64_t> PutInGraph(absl::string_view device, const KernelTimes& times);
   // The number of entries.
   absl::StatusOr<int64_t> Count();

@@ -35,7 +35,7 @@ class CostModel {
   // The cost of one run of the graph. Foldable values are free: they are computed once, when
   // optimization ends (optimizer/folding/constant_folding.h). A graph that cannot run costs
   // infinity; an error status means that the model itself failed. Equal graphs get equal costs
-  // during the model's lifetime, unless kernels are measured again (Refine).
+  // during the model's lifetime, unless kernels are measured again (Refine, Confirm).
   virtual absl::StatusOr<Cost> CostOf(const Graph& graph) = 0;
 
   // As CostOf, but measures nothing: an unknown cost is estimated, too low rather than too high.
@@ -43,7 +43,8 @@ class CostModel {
 
   // By position in graph.nodes(): the node's share of CostOf(graph). If several operators are
   // computed together, their cost is the share of the first, and the shares of the others are 0.
-  // The sum of the shares is at most CostOf(graph). Empty if the model knows no shares.
+  // The sum of the shares is at most CostOf(graph). Empty if the model knows no shares, or if the
+  // graph cannot run.
   virtual absl::StatusOr<std::vector<Cost>> SharesOf(const Graph& /*graph*/) {
     return std::vector<Cost>();
   }
@@ -65,13 +66,14 @@ class CostModel {
   }
   virtual const KernelTraits& TraitsOf(int kernel);
   // The price of one run of each kernel, in the list's order. Kernels whose prices are not known
-  // are measured or, if the model measures nothing, estimated.
+  // are measured or, if the model measures nothing or has no time to measure, estimated.
   virtual absl::StatusOr<std::vector<KernelPrice>> PricesOf(const KernelList& kernels);
   // Measures again the kernels of the list whose prices are uncertain, each kernel at most once
   // during the model's lifetime. Returns whether a kernel was measured.
   virtual absl::StatusOr<bool> Refine(const KernelList& kernels);
-  // The same for all kernels of the list that were never measured again. Among many rewrites, those
-  // seem best whose kernels were measured too fast or too slow, so a gain needs a second look.
+  // The same for all kernels of the list that were never measured again. Among many rewrites, the
+  // ones that seem best are often those with the largest errors of measurement, so a gain is
+  // confirmed by a second measurement.
   virtual absl::StatusOr<bool> Confirm(const KernelList& kernels);
 
   // One line for reports, such as "measured on cpu, AMD EPYC, …, threads 1, kernels 12".

@@ -28,7 +28,7 @@ struct MeasureOptions {
   // roofline of the known kernels says, so that no graph looks better for having such a kernel.
   // Empty: there is always time.
   std::function<bool()> is_late;
-  // Called when a kernel is priced so, at least once for each. May be empty.
+  // Called when a kernel is priced in this way, at least once for each such kernel. May be empty.
   std::function<void()> on_late;
 };
 

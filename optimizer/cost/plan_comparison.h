@@ -50,10 +50,10 @@ absl::StatusOr<PlanComparison> CompareTimes(const PlanDifference& difference, Co
 //   * If the times are even, uncertain kernels are measured once more (CostModel::Refine). If the
 //     times show a gain, all kernels that were measured only once are measured once more
 //     (CostModel::Confirm).
-//   * If the times are still even and the new graph has no more operators, the new plan is better
-//     if the pairs left out contain more gains than losses. If they contain as many gains as
-//     losses, the new plan is better if its graph has fewer operators, or if the kernels that were
-//     not left out move fewer bytes in the new plan than in the old one.
+//   * If the times are still even and the new graph has no more operators than the old one, the new
+//     plan is better if the pairs left out contain more gains than losses. If they contain as many
+//     gains as losses, the new plan is better if its graph has fewer operators, or if the kernels
+//     that were not left out move fewer bytes in the new plan than in the old one.
 // `operators`: the number of operators of the new graph minus the number of operators of the old
 // graph.
 absl::StatusOr<PlanComparison> Compare(const KernelList& before, const KernelList& after,

@@ -15,7 +15,8 @@ std::vector<int> OperandClasses(const EGraph& egraph, int node);
 // The nodes from which a graph without cycles can be extracted: those that can run and on which the
 // outputs of the graph depend. Each output of a node is admitted unless it would close a cycle with
 // the outputs admitted before, which are those of nodes with smaller numbers. The nodes of the
-// input graph have the smallest numbers and close no cycle, so the input graph is included.
+// input graph have the smallest numbers and close no cycle, so the input graph is included if its
+// nodes can run.
 struct Candidates {
   // price[n]: Cost::kInfinite if node n must not be used.
   Candidates(const EGraph& egraph, const std::vector<int64_t>& price);

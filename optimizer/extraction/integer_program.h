@@ -46,10 +46,11 @@ class IntegerProgram {
   void AddSum(const std::vector<int>& columns, double at_least);
   // Adds the constraint sum(more) >= sum(less).
   void AddAtLeast(const std::vector<int>& more, const std::vector<int>& less);
-  // Those with something to compute; in the others, the best solution is 0.
+  // The components that must provide a class. In all other components, all variables are 0 in the
+  // best solution.
   std::vector<Component> Components() const;
   // *value holds a solution, which is replaced by a better one if one is found. Returns a lower
-  // bound on the sum.
+  // bound on the component's part of the objective.
   double SolveComponent(const Component& component, int max_nodes,
                         std::vector<double>* value) const;
 

@@ -29,7 +29,8 @@ struct RecomputationCandidate {
 //     same nodes or read the buffer's values: also one recomputation that is joined with them
 //     (Joined in optimizer/memory/rematerialized_graph.h).
 //   * For each buffer that this kernel reads: one candidate, which recomputes the values separately
-//     for this and each later kernel that reads them. That kernel may fuse the recomputation.
+//     for this and each later kernel that reads them. Each of these kernels may fuse its own
+//     recomputation.
 // A buffer whose values cannot be recomputed like this has no candidate.
 std::vector<RecomputationCandidate> RecomputationCandidates(const PlannedCopies& now, int peak);
 

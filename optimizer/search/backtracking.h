@@ -22,7 +22,8 @@ struct BacktrackingOptions {
   // product. SearchResult::front then covers all graphs seen, and SearchResult::best is the graph
   // of the front that is best by Deciding().
   Objective objective = {};
-  // Do the first descent only.
+  // Whether the search only descends: no parts, no single rewrites, no apply-all. If there are late
+  // rules (docs/glossary.md), it descends without them first, then with all rules.
   bool descend_only = false;
   // If not empty, the search calls this function at its end, for each objective: also if the limit
   // on steps stopped the search, but not if time or an interruption did. The function may replace

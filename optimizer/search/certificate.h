@@ -24,8 +24,9 @@ namespace lemma::optimizer {
 struct Provenance {
   // By label: the name of the rule that last replaced the value with this label.
   std::map<std::string, std::string> made_by;
-  // By Tensor::ContentHash of a folded constant: a name that lists the weights and constants from
-  // which it was computed, such as "w+b/folded".
+  // By Tensor::ContentHash of a folded constant: a name made from the names of the weights and
+  // constants from which it was computed, such as "w+b/folded" or, for more than two,
+  // "w+2_more/folded".
   std::map<uint64_t, std::string> folded;
   // Where each step took place: in the input, and in the output without barriers (graph/barrier.h).
   StepPlaces places;

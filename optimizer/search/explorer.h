@@ -60,7 +60,7 @@ struct SearchState {
   uint64_t hash = 0;
   Rank rank;
   // The kernels of the whole graph. nullptr: unknown, because the graph was not planned as a whole
-  // or the cost model lists no kernels.
+  // or cannot run, or because the cost model lists no kernels.
   std::shared_ptr<const KernelList> kernels = {};
 };
 

@@ -19,7 +19,7 @@ struct RewriteFilter {
   std::set<std::string> only;      // names of rules that are accepted; empty: all
   bool allow_unproved = false;
 
-  // Whether the filter asks for a rule of this name and contract, whatever its proof record says.
+  // Whether the filter asks for a rule of this name and contract. Its proof record has no effect.
   bool AsksFor(const std::string& name, FloatContract contract) const;
   // Whether AsksFor() is true and, unless `allow_unproved` is set, the rule's record says that the
   // rule is proved.
@@ -31,10 +31,10 @@ struct UnprovedRule {
   std::string name;
   std::string problem;  // ProofProblem in rewrite/rules/proof_check.h
 };
-// The rules that the filter asks for but whose records do not prove them, in order. If there are
-// such rules, no search should start unless `allow_unproved` is set, because Accepts looks only at
-// a record's verdict, not at whether the record is up to date. With RecordCheck::kWhenUsed, the ids
-// of records are not compared here.
+// The rules that the filter asks for but whose records do not prove them, in order. Unless
+// `allow_unproved` is set, the caller must disable these rules or report an error. Accepts does not
+// exclude all of them: it looks only at a record's verdict, not at whether the record is up to
+// date. With RecordCheck::kWhenUsed, the ids of records are not compared here.
 std::vector<UnprovedRule> UnprovedRules(absl::Span<const Substitution> rules,
                                         const RewriteFilter& filter,
                                         RecordCheck records = RecordCheck::kBefore);

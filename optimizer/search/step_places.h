@@ -25,7 +25,7 @@ struct StepPlace {
 };
 
 struct StepPlaces {
-  // The numbers of nodes of the input and of the output. The positions mean nothing in a graph with
+  // How many nodes the input and the output have. The positions mean nothing in a graph with
   // another number of nodes, such as a version of the input or output at other sizes.
   int input_nodes = 0, output_nodes = 0;
   std::vector<StepPlace> steps;  // one for each step, in order
@@ -44,7 +44,8 @@ class PlaceKeeper {
   // are then unknown, and so is `replaced` of all later steps.
   void Forget();
   // The places of all steps. `last`: the graph after the last step. `nodes`: the nodes of `last` by
-  // number; nullptr for a number without a node. `output`: `last` with its constants folded.
+  // number; nullptr for a number without a node. `output`: `last` without barriers
+  // (graph/barrier.h) and with its constants folded.
   StepPlaces Finish(const std::vector<NodePtr>& nodes, const Graph& last,
                     const Graph& output) const;
 
