@@ -52,7 +52,7 @@ class TermStore {
   // InputValue(i).
   NumberedGraph GraphOf(int value) const;
 
-  // The node of which `value` is an output.
+  // The node that has the output `value`.
   const Node& node(int value) const { return nodes_[value / kMostOutputs]; }
   int NumOperands(const Node& node) const {
     return node.variant < 0 ? 0 : set_->variants()[node.variant].num_operands;
@@ -72,7 +72,7 @@ class TermStore {
 
   // Orders the terms. `precedence` has a number for each variant; a larger number means a greater
   // variant. The order is the lexicographic path order of these variants, but operands of
-  // commutative variants are compared as sets. It is well-founded, total on terms without
+  // commutative variants are compared as multisets. It is well-founded, total on terms without
   // variables, and stable: a greater term stays greater for all values of the variables.
   void SetPrecedence(std::vector<int> precedence);
   const std::vector<int>& precedence() const { return precedence_; }

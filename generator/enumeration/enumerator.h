@@ -127,7 +127,7 @@ class Enumerator {
     uint32_t read = 0;         // bit OutputValue(i, o): a later node reads output o of nodes[i]
     bool two_outputs = false;  // one of the nodes has two outputs
   };
-  // Nodes begin … end - 1. Apart from themselves, they all rest on the same nodes.
+  // Nodes begin … end - 1. All of them rest on the same other nodes.
   struct NodeRun {
     int begin = 0, end = 0;
     bool on_nothing = false;   // the nodes read inputs only

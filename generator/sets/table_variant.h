@@ -52,7 +52,7 @@ class TableVariant {
 
   const Variant& variant() const { return variant_; }
   // operands() has one element for each tensor, through all operands in order; operand_parts()[i]
-  // is the number of tensors of operand i. results() and result_parts() likewise.
+  // is the number of tensors of operand i. The same holds for results() and result_parts().
   const std::vector<RankPattern>& operands() const { return operands_; }
   const std::vector<RankPattern>& results() const { return results_; }
   const std::vector<int>& operand_parts() const { return operand_parts_; }

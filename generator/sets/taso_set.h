@@ -16,9 +16,10 @@ namespace lemma::generator {
 
 enum class TasoVariants {
   kTaso,
-  // kTaso, and sigmoid, tanh, and pooling and convolutions of stride 2 or without padding. It has
-  // more inputs: convolution kernels of two groups and of size 1 × 1, and a second scalar. Every
-  // convolution kernel can be enlarged, not only kernels that are inputs.
+  // The variants of kTaso; also sigmoid, tanh, and pooling and convolutions of stride 2 or without
+  // padding. The set has more inputs: convolution kernels of two groups and of size 1 × 1, and a
+  // second scalar. Any value of rank 4 can be enlarged; in kTaso, only a convolution kernel that is
+  // an input.
   kPlus,
 };
 std::vector<std::string> TasoVariantNames(TasoVariants which);
