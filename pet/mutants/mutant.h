@@ -11,8 +11,10 @@
 //   * The same operators over a part of a sum, if the rest can be added to the result
 //     (pet/mutants/split_mutant.h).
 //   * Other operators that sum products (pet/mutants/operator_mutant.h).
-// A graph is a mutant if it has the right type and agrees with the original at half or more of some
-// sampled positions, as polynomials. pet/regions/region.h finds where it differs.
+// A graph with a new layout or another operator is a mutant if it has the right type and agrees
+// with the original at half or more of some sampled positions, as polynomials. A graph over a part
+// of a sum is a mutant if its sum with the rest equals the original everywhere. FindRegion
+// (pet/regions/region.h) finds where a mutant differs.
 #ifndef LEMMA_PET_MUTANTS_MUTANT_H_
 #define LEMMA_PET_MUTANTS_MUTANT_H_
 

@@ -18,8 +18,9 @@ struct Regroup {
 };
 absl::StatusOr<Value> Applied(const Regroup& regroup, const Value& x);
 
-// The ways to regroup `shape`. The first way keeps the shape. It is the only way unless 1 to 4
-// dimensions are long: have more than one element. The other ways are made as follows:
+// The ways to regroup `shape`. A dimension is long if it has more than one element. The first way
+// keeps the shape. It is the only way unless 1 to 4 dimensions are long. The other ways are made as
+// follows:
 //   1. Dimensions of one element are removed.
 //   2. The long dimensions keep their order or, if `permute` is true, take every order.
 //   3. Neighbors are merged in all ways: [2, 3, 5] becomes [2, 3, 5], [6, 5], [2, 15] or [30]. Each

@@ -44,8 +44,8 @@ class AffineScope {
   // says where to cut.
   std::optional<bool> IsNonNegative(const Affine& f, Cut* cut) const;
   std::optional<bool> IsZero(const Affine& f, Cut* cut) const;
-  // floor(f / m) for m > 0. nullopt if it is not affine or this is undecided; *cut then says where
-  // to cut.
+  // floor(f / m) for m > 0. nullopt if the quotient is not affine, or if it is undecided whether it
+  // is; *cut then says where to cut.
   std::optional<Affine> Quotient(const Affine& f, int64_t m, Cut* cut) const;
 
  private:

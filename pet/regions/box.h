@@ -57,7 +57,7 @@ void ForEachPosition(const Box& box, Visit visit) {
   }
 }
 
-// "[0:4, 2, 0:14:2, 5]": the first position, one past the last and, unless 1, the step; for a range
+// "[0:4, 2, 0:13:2, 5]": the first position, one past the last and, unless 1, the step; for a range
 // of one position, only this position.
 std::string ToString(const Box& box);
 

@@ -9,11 +9,12 @@
 namespace lemma::pet {
 
 // Draws the last two dimensions as a grid: '#' where the graphs differ, '.' where they agree. Each
-// distinct grid is drawn once, under a line with the indices of the other dimensions, such as "at
-// [0:4:2, *]:" (* stands for all indices). Grids are cut at 100 columns and rows; a line says so.
+// distinct grid is drawn once. If there are other dimensions, it is under a line with their
+// indices, such as "at [0:3:2, *]:" (* stands for all indices). Grids are cut at 100 columns and
+// rows; a line says so.
 std::string TextPicture(const Region& region);
 
-// The same grids as an SVG image, in which no line says that grids are cut.
+// The same grids as an SVG image, but without the line that says that grids are cut.
 std::string SvgPicture(const Region& region);
 
 }  // namespace lemma::pet
