@@ -31,10 +31,10 @@ struct Pruned {
   std::vector<LeftOut> left_out;
 };
 
-// Tries to leave out one rule after another. Rules with more operators come first. Among rules with
-// equally many operators, rules with a guard come first, then rules with fewer variables, then
-// later rules. Each rule left out can be derived from the kept rules, within the limits, at all
-// typings tried, with a float contract no looser than its own.
+// Tries to leave out one rule after another. Rules with more operators, counted on both sides, come
+// first. Among rules with equally many operators, rules with a guard come first, then rules with
+// fewer variables, then later rules. Each rule left out can be derived from the kept rules, within
+// the limits, at all typings tried, with a float contract no looser than its own.
 Pruned PruneRules(const std::vector<Substitution>& rules, const PruneOptions& options = {});
 
 }  // namespace lemma

@@ -50,8 +50,8 @@ class MatchSet {
 
   // Must be called after each edit that stays; `graph_mark` is the graph's mark before the edit.
   void Update(size_t graph_mark);
-  // As in EditGraph. When the graph is undone to a mark, the set must be undone to its mark of the
-  // same time.
+  // As in EditGraph. When the caller undoes the graph to a mark, it must also undo this set to the
+  // mark that the set had at that time.
   size_t mark() const { return log_.size(); }
   void UndoTo(size_t mark);
 

@@ -1,4 +1,4 @@
-// The interface through which matching reads a graph, whatever stores it.
+// The interface through which matching reads a graph, independent of how the graph is stored.
 #ifndef LEMMA_REWRITE_MATCHING_MATCH_VIEW_H_
 #define LEMMA_REWRITE_MATCHING_MATCH_VIEW_H_
 

@@ -57,7 +57,7 @@ class WhyNotExplainer {
   const Weakened& Weaken(const Kept& kept);
   std::vector<Binding> Matches(const MatchIndex& index, const Kept& kept, int anchor, size_t most);
   Binding InTheWhole(const Weakened& weakened, const Binding& part) const;
-  // What prevents the rule at a match of the whole source; kNothing if nothing does.
+  // The obstacle to applying the rule at a match of the whole source; kNothing if there is none.
   WhyNot Obstacle(const MatchIndex& index, const Binding& match) const;
 
   const PreparedRule& rule_;

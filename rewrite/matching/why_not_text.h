@@ -55,7 +55,7 @@ int PlaceOf(const Substitution& rule, const Binding& match, const RuleCondition&
 
 // Says that the node at `position` has another number of operands or outputs than `pattern`.
 std::string CountsText(const PatternNode& pattern, const MatchIndex& index, int position);
-// "n = 4, k = [1,2]": the symbols that have values.
+// "n = 4, k = [1, 2]": the symbols that have values.
 std::string SymbolsText(const Substitution& rule, const SymbolValues& symbols);
 
 }  // namespace lemma

@@ -3,8 +3,8 @@
 // A rule is proved for real numbers. An application rounds them: a constant to its element type, an
 // attribute to a double and, in ONNX and on most back ends, to f32 or to the type of the operator's
 // operands. A number that is rounded once still satisfies the rule, up to the rounding that the
-// float contract allows. A number that becomes 0 or infinite does not satisfy it. Neither does the
-// difference of two large numbers that are rounded before the subtraction.
+// float contract allows. A number that becomes 0 or infinite does not satisfy it. The difference of
+// two large numbers that are rounded before the subtraction does not satisfy it either.
 #ifndef LEMMA_REWRITE_RULES_HELD_NUMBERS_H_
 #define LEMMA_REWRITE_RULES_HELD_NUMBERS_H_
 

@@ -26,7 +26,8 @@ enum class RuleKinds {
 absl::StatusOr<std::vector<Substitution>> ParseRules(absl::string_view text,
                                                      absl::string_view file = "text",
                                                      RuleKinds kinds = RuleKinds::kEqualities);
-// Convert parts of the syntax tree. ParseRules calls them; their errors have the same form.
+// These functions convert parts of the syntax tree. ParseRules calls them; their errors have the
+// same form.
 absl::StatusOr<Substitution> BuildRule(const text::Block& block, absl::string_view file);
 absl::StatusOr<ProofRecord> BuildRecord(const text::Record& record, absl::string_view file);
 absl::StatusOr<FloatContract> ReadFloatContract(const text::Name& name, absl::string_view file);
@@ -40,8 +41,11 @@ std::string Operators(const Pattern& pattern);
 // The number of operator applications, without constants.
 int CountOperators(const Pattern& pattern);
 
-// The record as it stands after a rule's last '}': "proved reassociates "ID" "COVERAGE"", or "" for
-// kNone.
+// The record as it stands after a rule's last '}', without a newline:
+//   proved reassociates "ID" "COVERAGE"
+//   refuted "ID" "COUNTEREXAMPLE"
+//   unknown "ID" "REASON"
+// "" for kNone.
 std::string PrintRecord(const ProofRecord& record);
 // `text` with the records of the named rules replaced (kNone removes a record). Comments and layout
 // stay as they are. InvalidArgument if the text does not parse or if `records` has a name that no

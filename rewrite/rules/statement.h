@@ -42,7 +42,8 @@ struct Statement {
 
 // Whether a tensor of either side holds integers.
 bool UsesIntegers(const Statement& statement);
-// Whether a tensor of either side holds small floats, of which no proof knows anything.
+// Whether a tensor of either side holds small floats. Nothing is proved about small floats
+// (docs/architecture.md).
 bool UsesSmallFloats(const Statement& statement);
 
 // The statement's proof id: a hash of, among others, its composed definitions, requirements and
@@ -65,7 +66,9 @@ struct RuleForm {
   // Values of the rule's symbols. The value of an open symbol is the IndexExpr::Symbol or
   // ScalarExpr::Param with its name. Elements of an open list `b` are the symbols b[0], b[1], ...
   SymbolValues symbols;
-  std::map<std::string, std::string> chosen;  // values of symbols that are not open, for people
+  // For people, by symbol: the value of a symbol that is not open; the length of an open list, as
+  // "2 elements". By element of an open list: "1" if it was fixed to 1 (FixToOne).
+  std::map<std::string, std::string> chosen;
   Statement statement;
 };
 

@@ -40,7 +40,8 @@ class TasoOp {
   absl::StatusOr<std::vector<TypedValue>> Lower(RuleBuilder& builder,
                                                 const std::vector<TypedValue>& inputs,
                                                 const std::string& batch, int rank) const;
-  // Whether operand `i` is the weight of a convolution.
+  // Whether operand `i` is a convolution's kernel: the second operand of conv2d, or any operand of
+  // enlarge or merge_gconv.
   bool TakesWeight(int i) const;
 
  private:

@@ -56,14 +56,16 @@ class RuleBuilder {
                                       ExprAttrs attrs = {});
   // Adds a constant of shape [batch.., dims], whose elements are all `fill`, to the current side.
   TypedValue Constant(ScalarExpr fill, std::string batch, Idx dims);
-  // Adds the condition a <= b to the rule, unless it holds for all sizes.
+  // Adds the condition a <= b to the rule, unless b - a is a constant of at least 0. Ignores the
+  // condition if a or b is not a polynomial over atoms (rewrite/taso/sizes.h).
   void RequireLe(const IndexExpr& a, const IndexExpr& b) { at_most_.emplace_back(a, b); }
 
   // Makes these values the next output of source and target. Their sizes are equated.
   // InvalidArgument if the ranks, batch dimensions or sizes cannot agree.
   absl::Status AddOutput(const TypedValue& source, const TypedValue& target);
 
-  // The rule in the text form. InvalidArgument if a condition of RequireLe never holds.
+  // The rule in the text form. InvalidArgument if b - a is a negative constant in a condition of
+  // RequireLe.
   absl::StatusOr<std::string> Text(absl::string_view name, absl::string_view doc);
 
  private:
