@@ -80,7 +80,8 @@ class KernelMeasurer {
 
   // The kernels that `graph` would run if it were compiled. On the CPU, this takes a few
   // microseconds per operator if kernels with the same signatures were planned before. Weights need
-  // no values. Unimplemented for graphs that this back end cannot run.
+  // no values. Unimplemented for graphs that this back end cannot run. The CPU and ONNX Runtime
+  // leave out opaque operators.
   virtual absl::StatusOr<KernelPlan> Plan(const Graph& graph) = 0;
 
   // The same plan with lifetimes; Unimplemented if the back end does not know them.
@@ -112,8 +113,7 @@ class KernelMeasurer {
   // are in the state that they have in a large model: operands come from the preceding kernels, and
   // weights from main memory, since other kernels' weights have displaced them. On a GPU, operands
   // are in the caches if they fit, and a kernel without `spec` is what its nodes compute. The
-  // executions take between a few milliseconds and a few
-  // hundred.
+  // executions take between a few milliseconds and a few hundred.
   virtual absl::StatusOr<double> MeasureMs(const PlannedKernel& kernel) = 0;
 };
 

@@ -46,7 +46,7 @@ int64_t ReductionLength(const Definition& definition, const RunFindings& finding
 double AddedError(const Node& node, const RunFindings& findings = {},
                   codegen::ProductPrecision precision = codegen::ProductPrecision::kF32);
 
-// The relative tolerance of each output of `graph`; 0 for integers and bools.
+// The relative tolerance of each output of `graph`; 0 for integers, bools and small floats.
 std::vector<double> RelativeTolerances(
     const Graph& graph, const RunFindings& findings = {},
     codegen::ProductPrecision precision = codegen::ProductPrecision::kF32);

@@ -64,9 +64,9 @@ struct GridKernel {
   // Their memory must be row-major and aligned to 256 bytes.
   std::vector<int> reads;
   std::vector<int> writes;  // slots that are written; their pointers follow those of `reads`
-  // If true, the next argument points to an int. The kernel sets this int to 1 if an index that was
-  // loaded from a tensor is out of range, and to 2 if any other index is out of range, which is an
-  // error in the definition. A read with such an index gives 0.
+  // If true, the next argument points to an int. A read outside its tensor gives 0. It sets this
+  // int to 1 if one of its indices depends on loaded elements, and otherwise to 2: then the
+  // definition is wrong.
   bool checks = false;
   // The last arguments are maps of these tensors (BulkMap in prelude.cuh), one for each.
   std::vector<BulkSource> bulk;
@@ -104,8 +104,8 @@ struct GridOptions {
   std::optional<TileChoice> tile;
   // Measured tiles of the device. Without a table, the time model chooses every tile.
   std::shared_ptr<const TileTable> tiles;
-  // How sums of products by tile round their factors. Definitions that compute in f64 or in
-  // integers are not affected, nor are products of 8-bit integers.
+  // How kernels by tile and streamed kernels round the factors of products. Definitions that
+  // compute in f64 or in integers are not affected, and neither are products of 8-bit integers.
   ProductPrecision precision = ProductPrecision::kF32;
   // The device's compute capability, 90 for sm_90; decides which instructions products may use.
   int architecture = kWarpgroupArchitecture;
@@ -114,8 +114,9 @@ struct GridOptions {
   std::optional<StreamTile> stream;
 };
 
-// InvalidArgument if a size is not constant or the definition is malformed. The kernels compute in
-// the number type that ArithmeticFor (graph/expr/arithmetic.h) gives.
+// InvalidArgument if a size is not constant or the definition is malformed. Unimplemented if a
+// tensor's element type is a small float or an integer of 4 or 2 bits. The kernels compute in the
+// number type that ArithmeticFor (graph/expr/arithmetic.h) gives.
 absl::StatusOr<GridProgram> MakeGridProgram(const Definition& definition,
                                             const GridOptions& options = {});
 

@@ -11,7 +11,8 @@ namespace lemma::codegen {
 
 // The number type of a computation.
 enum class Number { kFloat, kDouble, kInteger };
-// The one in which the kernels of `definition` compute (ArithmeticFor in graph/expr/arithmetic.h).
+// The number type in which the kernels of `definition` compute (ArithmeticFor in
+// graph/expr/arithmetic.h).
 Number NumberFor(const Definition& definition);
 
 // "float", "double", "int64".

@@ -54,9 +54,10 @@ loops::NestSource MoveReductionsOut(const loops::NestSource& source, bool all,
 ScalarExpr SplitReduction(const ScalarExpr& reduce, const std::vector<Axis>& axes, int64_t parts,
                           int* fresh, std::vector<loops::Slot>* slots, loops::NestSource* partial);
 
-// A reduction over an axis of at most four values on which conditions of selects depend, and which
-// is not the last axis, as a sum of the terms for these values. Other reductions stay. `axes` are
-// the loops around `reduce`, whose extents are constants.
+// Unrolls short axes of the sum `reduce`, whose extents are constants: an axis is replaced by one
+// term for each of its values if it has at most four values, is not the last axis, and the
+// condition of a select depends on it. Returns `reduce` if it has no such axis, if it has a guard,
+// or if it is not a sum. `axes` are the loops around it.
 ScalarExpr UnrolledShortAxes(const ScalarExpr& reduce, const std::vector<Axis>& axes, int* fresh);
 
 // `e` with the node `what`, which must not be guarded, replaced by `by`.

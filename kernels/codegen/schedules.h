@@ -111,11 +111,12 @@ std::optional<Definition> StreamedForm(const Definition& definition);
 // the result, reads of `sum_slot` and `score_slot` replace sum(key) and sum(depth).
 std::optional<StreamedSource> MatchStreamed(const Definition& form, int sum_slot, int score_slot,
                                             int* fresh);
-// One kernel for `source`, by warpgroup, that keeps the scores in registers; nullopt if the factors
-// cannot be copied in bulk, or the sizes do not fit. It rounds exp(score - greatest score so far),
-// not the softmax, to the factors' type, and divides the sums by `total` at the end. The tile is
-// options.stream or, if that is not one of StreamTiles, that of options.tiles; otherwise
-// ChooseStreamTile decides.
+// One kernel for `source`, by warpgroup, that keeps the scores in registers. nullopt if the factors
+// cannot be copied in bulk, if the sizes do not fit, or if neither the definition nor the precision
+// rounds the softmax to the factors' type. The kernel rounds exp(score - greatest score so far),
+// not the softmax, and divides the sums by `total` at the end. The tile is options.stream if it is
+// set, and otherwise the size's tile in options.tiles. ChooseStreamTile decides if there is no such
+// tile or if it is not one of StreamTiles.
 std::optional<GridKernel> KernelByStream(const KernelContext& context, const StreamedSource& source,
                                          const GridOptions& options, int* fresh);
 

@@ -85,7 +85,8 @@ struct RunOptions {
 
 // Computes all outputs. InvalidArgument if the number of tensors, a rank or a data pointer does not
 // fit. The first run with given strides plans the loops (tens of microseconds); later runs with the
-// same strides reuse the plan. Number is double, float, int64_t or Field.
+// same strides reuse the plan. A program keeps at most 32 plans. Number is double, float, int64_t
+// or Field.
 template <class Number>
 absl::Status Run(const LoopProgram& program, absl::Span<const TensorView> inputs,
                  absl::Span<const MutableTensorView> outputs, const RunOptions& options = {});

@@ -92,7 +92,7 @@ const LaneOps<int64_t>* IntegerLanesAvx512();
 const LaneOps<float>* FloatLanesAvx2();
 const LaneOps<double>* DoubleLanesAvx2();
 const LaneOps<int64_t>* IntegerLanesAvx2();
-// The table without the instructions of one machine.
+// The table that uses no special instruction set.
 const LaneOps<Field>& FieldLanesBaseline();
 // Replaces products by those with AVX-512 IFMA. False, and nothing happens, if the compiler or the
 // processor lacks it.

@@ -14,7 +14,8 @@ struct Work {
   double bytes_written = 0;  // of outputs
 };
 
-// Counts `definition`. All sizes must be constants (InvalidArgument otherwise).
+// Counts `definition`. InvalidArgument if it cannot be evaluated (loop_check.h), for example
+// because a size is not constant.
 //
 //   * A scalar function is one operation, whatever its real cost; so is one step of a reduction.
 //     Index arithmetic, reads, guards and Select are no operations.

@@ -31,7 +31,7 @@ class LeafTable {
   void AddVar(int64_t extent);
   void SetExtent(int var, int64_t extent);
 
-  BoundedAffine Var(int var) const;  // the constant 0 if the extent is 1
+  BoundedAffine Var(int var) const;  // the constant 0 if the extent is at most 1
   // The integer value of node number `node`, which depends on the variables `deps`.
   BoundedAffine Load(int node, const Vars& deps);
   // a + scale * b.

@@ -10,14 +10,15 @@ namespace lemma {
 namespace loops {
 
 struct LowerOptions {
-  bool merge_axes =
-      true;  // orders and merges axes of the output box; reduction axes are always merged
+  // Whether to order and merge the axes of the output box. The axes of reductions are always
+  // merged.
+  bool merge_axes = true;
 };
 
 // Lowers `source`. Variable i of the nest is source.axes[i]. Indices get a normal form in which
 // reshapes of dense tensors cancel. Guards, bounds and quotients that the variables' ranges decide
-// are resolved. Axes are ordered by their strides in the result; consecutive axes that are always
-// used together become one. The result is not scheduled.
+// are resolved. With merge_axes, axes are ordered by their strides in the result, and consecutive
+// axes that are always used together become one. The result is not scheduled.
 Nest Lower(const NestSource& source, absl::Span<const Slot> slots,
            const LowerOptions& options = {});
 

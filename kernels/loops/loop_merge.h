@@ -9,13 +9,13 @@
 namespace lemma {
 namespace loops {
 
-// Removes nodes that the root does not need and recounts uses.
+// Removes the nodes and conditions that the root does not need, and calls RecomputeDeps.
 void Compact(Nest* nest);
 
 // Merges two adjacent axes into one if the whole nest depends on them only through outer * extent +
 // inner. MergeAxes removes merged axes from `*axes`, which is nest->axes or another list of some of
 // these axes. In the second case nest->axes stays as it is, and the caller must update it.
-// MergeReductionAxes works on the axes of each reduction.
+// MergeReductionAxes merges axes of constant extents in each reduction.
 void MergeAxes(Nest* nest, std::vector<int>* axes);
 void MergeReductionAxes(Nest* nest);
 

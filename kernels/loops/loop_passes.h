@@ -17,9 +17,9 @@ std::vector<NestSource> SplitAtGuards(const NestSource& source, int* fresh);
 
 // If indices use digits of an axis, replaces the axis by one axis per digit, as for a convolution's
 // groups or a merged dimension. Digits are quotients and remainders by constants; each constant has
-// to be a multiple of the next smaller one. If a guard admits every m-th value of an axis, splits
-// the axis into an axis of m phases and an axis of the positions in a phase. The guard then depends
-// on the phase, not on the position.
+// to be a multiple of the next smaller one, and the axis's extent a multiple of the largest. If a
+// guard admits every m-th value of an axis, splits the axis into an axis of m phases and an axis of
+// the positions in a phase. The guard then depends on the phase, not on the position.
 NestSource SplitMixedAxes(const NestSource& source, int* fresh);
 // The same for the axes of the reduction `reduce`, by digits only; `axes` are the loops around it.
 ScalarExpr SplitMixedReduction(const ScalarExpr& reduce, const std::vector<Axis>& axes, int* fresh);

@@ -14,8 +14,8 @@ using MemoryRanges = std::vector<absl::Span<const char>>;
 // memory: weights, last read in the previous run, and memory for results, last used some kernels
 // ago. `warm` ranges, written by the preceding kernel, are in the fastest caches that are large
 // enough. Everything else that the kernel needs, including its code, has been displaced from the
-// caches by other kernels. Takes some tenths of a millisecond per megabyte on x86-64, which can
-// flush single cache lines, and at least some milliseconds on other processors.
+// caches of the core by other kernels. Takes some tenths of a millisecond per megabyte on x86-64,
+// which can flush single cache lines, and at least some milliseconds on other processors.
 void ArrangeCaches(const MemoryRanges& cold, const MemoryRanges& warm);
 
 }  // namespace lemma::cpu

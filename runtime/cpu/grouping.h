@@ -53,9 +53,9 @@ struct Grouping {
 //   * A product of bf16 numbers contains the casts of its operands (kernels/bf16_products.h), if it
 //     reads their results nowhere else.
 //   * A dequantization of 8-bit integers, or a cast from bf16, is computed in every group that
-//     reads it (kCopied), if all these groups are element-wise, products of integers, or kernels
-//     that read the integers themselves (KernelDef::reads_integers). Then only the integers, or the
-//     bf16 numbers, are stored.
+//     reads it (kCopied), if each of these groups is element-wise, is a product of integers,
+//     contains it as the operand of a product, or reads the integers themselves
+//     (KernelDef::reads_integers). Then only the integers, or the bf16 numbers, are stored.
 //   * An element-wise group joins the group that reads its result if the result has 8 bits, only
 //     this one group reads it, the reader is element-wise too, and what both compute together
 //     depends only on one 8-bit value and static numbers.

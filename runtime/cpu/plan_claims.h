@@ -31,8 +31,9 @@ struct KernelClaim {
 };
 
 // The claims of every kernel that the CPU back end would run for `graph`, built as it would build
-// them. Internal if CheckMovement or CheckConditions (plan_check.h) finds a fault in the plan, or
-// if simultaneously live buffers share memory. Fails as Compile does if there is no plan.
+// them. Internal if CheckMovement or CheckConditions (plan_check.h) finds a fault in the plan, if
+// simultaneously live buffers share memory, or if StatementOf (statement.h) gives Internal for a
+// kernel. Fails as Compile does if there is no plan.
 absl::StatusOr<std::vector<KernelClaim>> ClaimsOfPlan(const Graph& graph,
                                                       const CompileOptions& compile = {},
                                                       const CpuOptions& options = {});

@@ -25,9 +25,9 @@ struct WideGraph {
 // A graph that computes the same function of the same inputs. Operators on f16 and bf16 for which
 // only f32 has a kernel (FindKernel in runtime/cpu/kernels/kernel.h) compute in f32. Two casts, to
 // the 16-bit type and back, round each result that is not exact in 16 bits, so every value of the
-// given graph keeps its elements; of the values that were added for it, only a result before its
-// rounding differs from it. Values that such operators read or write are kept as f32, also
-// across operators that only move elements.
+// given graph keeps its elements. Among the added values, only results before rounding differ from
+// the values for which they were added. Values that such operators read or write are kept as f32,
+// also across operators that only move elements.
 //
 // An operator's definition decides whether it may compute in f32 (NodeTraits::widens). A graph
 // without such operators is returned as it is.

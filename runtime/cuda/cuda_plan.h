@@ -104,9 +104,10 @@ struct PlanOptions {
 };
 
 // The plan of `graph`, whose weights need no values. Call StoreFactors (fusion/store_factors.h)
-// first. Unimplemented ("unsupported: OP (reason)") for an operator without a definition, or for an
-// input or weight of an opaque type (graph/dtype.h). memory.planned_bytes counts inputs, outputs
-// and all intermediate values.
+// first. Unimplemented ("unsupported: OP (reason)") for an operator without a definition, for an
+// input or weight of an opaque type (graph/dtype.h), or for a value whose type is a small float or
+// an integer of 4 or 2 bits. memory.planned_bytes counts inputs, outputs and all intermediate
+// values.
 absl::StatusOr<CudaPlan> PlanGraph(const Graph& graph, NodeTraitsCache& traits,
                                    const PlanOptions& options = {});
 

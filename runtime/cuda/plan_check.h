@@ -16,6 +16,8 @@ namespace lemma::cuda {
 //
 //   * Every buffer that is used lies inside its block of memory: the arena, the static values or
 //     the host's memory.
+//   * Inputs and static values lie in different places, and plan.state lists the state variables of
+//     `graph`.
 //   * If two launches touch the same memory and one of them writes, the later launch waits for the
 //     earlier launch, directly or through others. Only the kernels of one step may write parts of
 //     one result at the same time.

@@ -31,8 +31,8 @@ struct TunedKernel {
 };
 
 struct TunerOptions {
-  // Tiles to measure for a size, at least 1; those with the least predicted times are taken. The
-  // predictions are corrected by what the table learned (TileTable::Factors).
+  // Tiles to measure for a size, at least 1: the time model's choice, then the tiles with the least
+  // predicted times, corrected by what the table learned (TileTable::Factors).
   int most_tiles = 8;
   bool again = false;  // also tunes sizes that the table has
   Deadline deadline;   // afterwards no other size is begun

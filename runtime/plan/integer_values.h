@@ -34,8 +34,8 @@ std::optional<std::pair<Value, Value>> OperandsOfFunction(ScalarFn fn, const Val
 bool WidensBytes(const Value& v, NodeTraitsCache& traits);
 
 // A range that contains 0 and all elements of `v`, from its type, its payload or the definitions of
-// at most `steps` operators. nullopt unless `v` is u8, i8, f32 or i32 and is known to hold only
-// integers of magnitude at most kLargestStep.
+// at most `steps` operators. nullopt unless `v` has an integer type of at most 8 bits, or is f32 or
+// i32 and known to hold only integers of magnitude at most kLargestStep.
 std::optional<IntegerRange> RangeOfIntegers(const Value& v, NodeTraitsCache& traits, int steps = 8);
 
 // A value `source` - `zero`, element by element, in f32 or i32. `zero` may be any number, not only

@@ -25,7 +25,7 @@ class DefinitionsReferee {
   DefinitionsReferee(Graph graph, std::vector<Tensor> inputs);
 
   // The outputs that the definitions give, or the error of their execution. The functions below may
-  // be called only if expected() is no error.
+  // be called only if expected() is OK.
   const Outputs& expected() const { return expected_; }
   // Whether an expected output has a NaN.
   bool ExpectsNaN() const;
@@ -37,7 +37,7 @@ class DefinitionsReferee {
   //     each operator's operands and results are disturbed at random within the tolerance.
   //   * `run` and the definitions agree on some nearby inputs. Then a value crossed a discontinuity
   //     by rounding.
-  //   * All elements that are finite on both sides agree, and a sum may overflow
+  //   * All elements that are finite on both sides agree, and a sum or a product may overflow
   //     (runtime/overflow.h).
   //   * It is what the definitions give in float, where a square of a large number, such as in a
   //     variance, is infinite.

@@ -52,15 +52,16 @@ class TileTable {
   // Notes how long a kernel took and what the time model predicted for it.
   void Learn(int tile, ProductPrecision precision, double microseconds, double predicted);
   // By index in TileShapes: the geometric mean of measured / predicted times of the tile, or of all
-  // tiles of the precision for a tile with less than three measurements. Empty if there are none.
+  // tiles of the precision for a tile with fewer than three measurements. Empty if the precision
+  // has no measurements.
   std::vector<double> Factors(ProductPrecision precision) const;
 
   // The measured tile of a size or, if it was not tuned, ChooseTile with the table's factors.
   TileChoice Choose(const ProductSize& size, ProductPrecision precision) const;
 
   // One line for each size, sorted: "tf32 8x128x64x512 work 0+2: 64x64x16 by 128 in 2 parts, 12.5
-  // us (before: 14)". Then one for each tile: "tf32 64x64x16 by 128: factor 1.25 of 17". A tile is
-  // named by its shape, so that a table outlives changes of the space.
+  // us (before: 14)". Then one for each tile with measurements: "tf32 64x64x16 by 128: factor 1.25
+  // of 17". A tile is named by its shape, so that a table outlives changes of the space.
   std::string ToString() const;
   // Reads such lines. InvalidArgument, with the line, for any other text. Lines with tiles that the
   // space no longer has are left out.

@@ -21,15 +21,16 @@ struct BlockEvidence {
 // each result, of which value of `whole` it is a block, and which part of a sum:
 //
 // - an operator of `whole` gives itself, and a barrier its operand;
-// - a constant whose elements are one float is a block of each constant with the same number;
+// - a constant whose elements are all one float is a block of each constant with the same number;
 // - a slice of a block is a block; adjacent blocks that are concatenated are one block;
 // - adjacent parts of a sum that are added are one part;
 // - an operator applied to blocks of the operands of the same operator of `whole` gives a block of
-//   its result, if the definitions are equal as texts and each index that both read is the index of
-//   the blocks. If the operator only moves elements, as a reshape does, their positions are
-//   compared one by one.
+//   its result, if the definitions are equal as texts, apart from sizes, and read each operand only
+//   at the indices of its block. If the operator only moves elements, as a reshape does, their
+//   positions are compared instead (MovesBlock in moved_dims.h).
 //
-// Internal, with the first result for which nothing can be derived, if an output is not proved.
+// Internal if the inputs or the number of outputs differ, or if an output is not proved; then with
+// the first result for which nothing can be derived.
 absl::StatusOr<BlockEvidence> CheckBlocks(const Graph& whole, const Graph& divided);
 
 }  // namespace lemma::cpu

@@ -35,8 +35,8 @@ struct BlockRegion {
   std::vector<int> nodes;                            // ascending
   absl::flat_hash_map<int, std::vector<Axis>> axes;  // by node; each node has all axes
   std::vector<int64_t> extents;                      // by axis
-  // Nodes of the region that depend on a node outside it that depends on the region. Before they
-  // can be computed, something outside must be, so they are no part of one region with the others.
+  // Nodes of the region that depend on it through a node outside. That node has to be computed
+  // between the other nodes and these, so blocks cannot contain both.
   std::vector<int> late;
 
   bool Contains(int node) const { return axes.count(node) > 0; }
@@ -44,8 +44,9 @@ struct BlockRegion {
   bool IsSum(int node) const;
 };
 
-// The indices of a tensor of `shape` in which the axes have the given ranges, by dimension; by
-// axis, digits[a] is the digit that the axis is. nullopt if the indices are not consecutive.
+// By dimension: the indices of a tensor of `shape` for which each axis a is in ranges[a]. Axis a
+// has extents[a] values and is the digit digits[a] of an index (dim -1: of none). nullopt if the
+// indices are not consecutive.
 std::optional<std::vector<Range>> IndicesOf(const std::vector<Digit>& digits,
                                             const std::vector<int64_t>& extents,
                                             const std::vector<Range>& ranges, const Shape& shape);
@@ -72,7 +73,7 @@ class BlockRegions {
   // Whether the result is too large to be kept whole beside the region last found.
   bool IsLarge(int n) const { return IsCandidate(n, floor_); }
 
-  // SummedDimsOf and MovedDimsOf, kept.
+  // SummedDimsOf and MovedDimsOf, cached (kept.h).
   static const std::vector<SummedDim>& SummedOf(const Node& node);
   static const std::optional<MovedDims>& MovedOf(const Node& node);
 
@@ -80,8 +81,8 @@ class BlockRegions {
   Value ValueOf(int n) const { return Value(uses_.nodes[n], 0); }
 
  private:
-  // An axis that some node does not have. If `inner` > 1, its two digits may do, the inner one with
-  // this extent.
+  // An axis that some node does not have. If `inner` > 1, two digits in place of the axis may be
+  // tried, the inner one of this extent.
   struct Lost {
     int axis = -1;  // -1: none
     int64_t inner = 0;
@@ -110,7 +111,7 @@ class BlockRegions {
   const BlockOptions options_;
   const Graph graph_;
   const UseTable uses_;
-  int64_t floor_ = 0;  // a value of the region that takes as many bytes is read only inside
+  int64_t floor_ = 0;  // a value of the region of as many bytes or more is read only inside
 };
 
 }  // namespace lemma::cpu

@@ -11,9 +11,10 @@
 
 namespace lemma::cpu {
 
-// The text of a definition of which a block is computed: the output's index in each dimension of
-// `zero` is 0. If the block is a part of a sum, the sum has other extents of some variables, given
-// by their positions, and variables with one index are left out.
+// The body of `definition` as text, in the form that is compared with the body of a block. Where
+// zero[d] is true, the output's index in dimension d is 0. If part_of_sum, the body is a sum:
+// `extents` gives new extents of some of its variables, by their positions, and variables with one
+// index are left out.
 std::string BodyAt(const Definition& definition, const std::vector<bool>& zero, bool part_of_sum,
                    const std::vector<std::pair<int, int64_t>>& extents);
 

@@ -11,10 +11,11 @@ namespace lemma::cpu {
 
 struct BlockOptions {
   int64_t large_bytes = int64_t{8} << 20;  // regions are sought around values of this size or more
-  int64_t block_bytes = int64_t{4} << 20;  // wanted bytes of a block of the largest value; doubled
-                                           // while a region has more than max_blocks blocks
-  int max_blocks = 2048;                   // most blocks of one region
-  bool only_cascades = true;               // false: also regions that gain nothing, for tests
+  // Wanted bytes of a block of the largest value. Doubled while a region would have more than
+  // max_blocks blocks, or while its blocks would read too many bytes in total.
+  int64_t block_bytes = int64_t{4} << 20;
+  int max_blocks = 2048;      // most blocks of one region
+  bool only_cascades = true;  // false: also regions that gain nothing, for tests
 };
 
 // A graph that computes the same function of the same inputs as `wide` (WideGraph:

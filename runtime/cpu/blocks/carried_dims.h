@@ -39,8 +39,8 @@ std::vector<SummedDim> SummedDimsOf(const Node& node);
 struct Reductions {
   bool any = false;     // the definition has a sum, a maximum or the like
   bool beside = false;  // some input is read both inside and outside a reduction, as by a softmax
-  std::vector<bool>
-      of_input;  // by input: it is read inside a reduction; empty without a definition
+  // By input: it is read inside a reduction; empty without a definition.
+  std::vector<bool> of_input;
 };
 Reductions ReductionsOf(const Node& node);
 

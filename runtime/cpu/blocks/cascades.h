@@ -15,16 +15,16 @@ namespace lemma::cpu {
 // is as large as the numbers that it masks.
 int64_t CountedBytes(const TensorType& type);
 
-// ReductionsOf, kept.
+// ReductionsOf, cached (kept.h).
 const Reductions& ReductionsIn(const Node& node);
 
-// Whether some large value is reduced, and what a reduction made of it is read together with
-// something larger that depends on the value too: the value itself, as in a softmax, or another
-// reduction of it. Between the reduction and this operator there is no further reduction. `nodes`
-// are the region's, ascending; values of `large` counted bytes or more are large.
+// Whether some large value is reduced, and an operator reads the result of the reduction together
+// with a larger operand that depends on the value too: the value itself, as in a softmax, or
+// another reduction of it. Between the reduction and this operator there is no further reduction.
+// `nodes` are the region's, ascending; values of `large` counted bytes or more are large.
 //
-// Example: e = exp(s), u = sum of the rows of e, y = (e times v) / u. The division reads u and,
-// with more elements, e times v; both are reductions of e.
+// Example: e = exp(s), u = sum of the rows of e, y = (e times v) / u. The division reads u and the
+// product e times v, which has more elements; both are reductions of e.
 bool HasCascade(const UseTable& uses, const std::vector<int>& nodes, int64_t large);
 
 }  // namespace lemma::cpu

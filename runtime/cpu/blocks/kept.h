@@ -1,4 +1,4 @@
-// Keeps what is read off definitions.
+// Caches facts that are read off operators' definitions.
 #ifndef LEMMA_RUNTIME_CPU_BLOCKS_KEPT_H_
 #define LEMMA_RUNTIME_CPU_BLOCKS_KEPT_H_
 
@@ -10,8 +10,8 @@
 
 namespace lemma::cpu {
 
-// What `read` reads off the definition of an operator. It is kept for all graphs, since a search
-// plans many graphs of the same applications.
+// The result of `read` for the node, which may depend only on its application. Each thread keeps
+// the results for all graphs, since a search plans many graphs of the same applications.
 template <typename T, T (*read)(const Node&)>
 const T& KeptOf(const Node& node) {
   static thread_local absl::flat_hash_map<uint64_t, std::unique_ptr<T>> kept;

@@ -37,10 +37,11 @@ struct MovedDims {
 // nullopt if the node's definition has another form.
 std::optional<MovedDims> MovedDimsOf(const Node& node);
 
-// The digit of the input's index that a digit of the result's index is; its dim is -1 if no
-// dimension of the input depends on the digit. nullopt if there is none, or if the result has not
-// as many elements as the input. In the first case, *inner > 1 asks for two digits in place of the
-// one: the inner one has the extent *inner.
+// The digit of the input's index that equals the digit `of_result` of the result's index; its dim
+// is -1 if no dimension of the input depends on `of_result`. nullopt if there is no such digit, or
+// if result and input have different numbers of elements. If there is no such digit, *inner > 1
+// means that two digits in place of `of_result` may have one each; the inner one has the extent
+// *inner.
 //
 // Example: x[3,4] reshaped to y[12] has x's digit {0, 1} for y's digit {0, 4} of extent 3, and
 // *inner = 4 for y's digit {0, 1} of extent 12.

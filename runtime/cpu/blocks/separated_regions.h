@@ -20,12 +20,11 @@ struct SeparatedRegion {
   std::vector<std::pair<Value, Value>> recomputed;
 };
 
-// The late nodes of a region (BlockRegion::late) read large values of the other nodes: in a
-// step of training, the gradient of attention reads the probabilities. In the result they read
-// copies, which are recomputed from values outside the region behind barriers
-// (graph/barrier.h). nullopt if no large value has to be recomputed, if this takes more than
-// three tenths of the region's operations, or if late nodes depend on each other through nodes
-// outside.
+// The late nodes of a region (BlockRegion::late) read large values of the other nodes: in a step of
+// training, the gradient of attention reads the probabilities. In the result they read copies,
+// which are recomputed, behind barriers (graph/barrier.h), from values that are in memory as a
+// whole. nullopt if no large value has to be recomputed, if this takes more than three tenths of
+// the region's operations, or if late nodes depend on each other through nodes outside.
 std::optional<SeparatedRegion> Separated(const BlockRegions& regions, const BlockRegion& region);
 
 }  // namespace lemma::cpu

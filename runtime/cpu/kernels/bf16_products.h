@@ -16,16 +16,17 @@ bool RoundsToBf16(const Node& node);
 // oneDNN may use them.
 bool HasBf16Products();
 
-// With HasBf16Products: whether these instructions are clearly faster than those of f32 where
-// arithmetic is the limit (Bf16Speedup), or the environment variable ONEDNN_MAX_CPU_ISA (or
-// DNNL_MAX_CPU_ISA) asks for them by name: AVX512_CORE_BF16 or AVX512_CORE_AMX.
+// Whether products of bf16 numbers are clearly faster than those of f32 where arithmetic is the
+// limit. True if oneDNN uses AMX, if AVX512_BF16 is clearly faster (Bf16Speedup), or if the
+// environment variable ONEDNN_MAX_CPU_ISA (or DNNL_MAX_CPU_ISA) asks for such instructions by name:
+// AVX512_CORE_BF16 or AVX512_CORE_AMX. False without HasBf16Products.
 bool PrefersBf16Products();
 
-// Whether the kernel of `node` should multiply bf16 numbers if its operands are such numbers. The
-// kernel of `node` reads bf16 numbers (KernelDef::reads_bf16), and there are HasBf16Products. True
-// with PrefersBf16Products; else only for products of a matrix and few rows, which wait for memory.
-// False for convolutions of an odd number of channels in one group, where oneDNN would read numbers
-// that are not in the window.
+// Whether the kernel of `node` should multiply bf16 numbers if its operands are such numbers. Call
+// it only if the kernel can read them (KernelDef::reads_bf16) and HasBf16Products is true. False
+// for convolutions of an odd number of channels in one group, where oneDNN would read numbers that
+// are not in the window. Otherwise true with PrefersBf16Products; without it, true only for
+// products of a matrix and few rows, whose time is the time to read the matrix.
 bool GainsFromBf16(const Node& node);
 
 // Whether every element is a bf16 number (or NaN). `tensor` is f32.

@@ -192,9 +192,9 @@ PostOpKind PostOpKindOf(const Node& user, const Value& v, int channel);
 // Unimplemented if a coefficient is not finite.
 absl::Status AffineCoefficients(const Node& node, absl::Span<const Tensor> parameters, int channel,
                                 std::vector<float>* scale, std::vector<float>* shift);
-// For KernelDef::fuses: whether oneDNN accepts `user` behind the spec's nodes in one primitive. The
-// last one may round the result of a product of bf16 numbers to bf16.
-// `channel`: as in PostOpKindOf. `may_bias`: whether the kernel can still take a bias.
+// For KernelDef::fuses: whether oneDNN accepts `user` behind the spec's nodes in one primitive.
+// `user` may also round the result of a product of bf16 numbers to bf16; then nothing is fused
+// behind it. `channel`: as in PostOpKindOf. `may_bias`: whether the kernel can take a bias.
 bool FusesBehind(const CpuKernelSpec& spec, const Node& user, int channel, bool may_bias);
 
 // The epilogue that computes all nodes of a spec behind the head. `channel`: the channels'

@@ -60,10 +60,9 @@ struct Fusion {
 // all its users too: the product's kernel has to see that the numbers are rounded.
 //
 // A node of `byte_factors`, from FindByteFactors (byte_factors.h) or FindUnpacking
-// (narrow_weights.h), joins the groups of all
-// its users, unless one of them is full or cannot compute it; so kernels read integers of 8 bits. A
-// group that contains a product of such nodes computes in no f64: an operator that would change
-// this does not join.
+// (narrow_weights.h), joins the groups of all its users, unless one of them is full or cannot
+// compute it; so kernels read integers of 8 bits. A group that contains a product of such nodes
+// does not compute in f64: an operator that would change this does not join.
 //
 // Attention for which a streamed kernel is predicted to be faster (streamed_regions.h) is one
 // group, together with element-wise users of its result where possible. No other operator joins

@@ -11,14 +11,14 @@ namespace lemma::cuda {
 
 // `graph` with these casts inserted, to be passed to PlanGraph with the same options. Known
 // integers that are factors are stored in 8 bits (byte_factors.h), and weights of few bits stay
-// packed for products of few rows (narrow_weights.h). Nothing else changes unless the
-// precision is kF16 or kBf16 and the architecture is sm_90. Then f32 factors get a cast to the
-// 16-bit type and back where this lets products run on warpgroup instructions (wgmma) and is
-// predicted to gain more than it costs. Weights are rounded once; other values are rounded by the
-// kernels that make them, or by one more kernel. The products multiply the same rounded factors as
-// without casts; only the order of their sums differs. If a factor comes from a transpose, a
-// reshape or a slice, a cast in front of that operator is tried too. Splits are replaced by slices,
-// which can be fused into the kernels that read them.
+// packed for products of few rows (narrow_weights.h). Nothing else changes unless the precision is
+// kF16 or kBf16 and the architecture is sm_90. Then f32 factors get a cast to the 16-bit type and
+// back where this lets products run on warpgroup instructions (wgmma) and is predicted to gain more
+// than it costs. Weights are rounded once; other values are rounded by the kernels that make them,
+// or by one more kernel. The products multiply the same rounded factors as without casts; only the
+// order of their sums differs. If a factor comes from a transpose, a reshape or a slice, a cast in
+// front of that operator is tried too. Splits are replaced by slices, which can be fused into the
+// kernels that read them.
 Graph StoreFactors(const Graph& graph, NodeTraitsCache& traits,
                    const codegen::GridOptions& options);
 

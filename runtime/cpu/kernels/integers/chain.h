@@ -10,8 +10,8 @@
 
 namespace lemma::kernels {
 
-// A step changes x, or a second number `other`. min and max propagate a NaN in x;
-// `number` must not be NaN for them.
+// A step changes x, or a second number `other`. min and max propagate a NaN in x; `number` must not
+// be NaN for them.
 struct ChainStep {
   enum class Kind {
     kAdd,            // x + number

@@ -14,8 +14,8 @@
 
 namespace lemma::kernels {
 
-// A matrix [depth, columns] of weights. Its functions may be called only on a machine with AVX-512
-// (BestIntegerIsa() is kVnni), except Pack, At and the sizes.
+// A matrix [depth, columns] of weights. Multiply may be called only if BestIntegerIsa() is kVnni
+// (AVX-512), all other functions on any machine.
 class NarrowWeights {
  public:
   // How a weight is stored: as 4 bits, as 8 bits or, if neither gives every weight exactly, as f32.

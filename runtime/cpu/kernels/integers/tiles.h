@@ -52,8 +52,8 @@ struct Runs {
 // sums[i * step + j] = sum(r < runs.count, p < 2 * runs.groups)
 //     rows[i][runs.offsets[r] + p] * panel[((r * runs.groups + p / 2) * 16 + j) * 2 + p % 2]
 // for i < count <= TileRows(isa) and j < kPanelColumns. If `accumulate`, adds to the numbers in
-// `sums` instead of overwriting them. Sums wrap. But two products that
-// one instruction adds (p = 2q and p = 2q + 1) must have a sum that fits in 32 bits.
+// `sums` instead of overwriting them. Sums wrap, but the sum of the two products that one
+// instruction adds (p = 2q and p = 2q + 1) must fit in 32 bits.
 void MultiplyTile(const int16_t* const* rows, int64_t count, const Runs& runs, const int16_t* panel,
                   bool accumulate, int32_t* sums, int64_t step, IntegerIsa isa = BestIntegerIsa());
 

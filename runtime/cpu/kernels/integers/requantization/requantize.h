@@ -4,9 +4,8 @@
 // The exact computation rounds at each step: sum * scale + shift, some steps of a chain (chain.h),
 // a quotient, the nearest integer. Here the number before the nearest integer is computed with one
 // or two fused multiplications and additions, and a product where it is negative if the steps have
-// such a product. Its error is bounded; where the bound may change the
-// nearest integer, the exact computation decides. So the results are those of the exact
-// computation.
+// such a product. Its error is bounded. Where this error may change the nearest integer, the exact
+// computation decides. So the results are those of the exact computation.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_REQUANTIZATION_REQUANTIZE_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_REQUANTIZATION_REQUANTIZE_H_
 

@@ -7,8 +7,8 @@
 namespace lemma::kernels {
 
 // A stage, from the block's first column on. The arrays have an element for each column, up to a
-// multiple of 16 columns.
-// slope: nullptr unless the stage multiplies negative numbers; then `after` follows.
+// multiple of 16 columns. `slope` and `after` are nullptr unless the stage multiplies negative
+// numbers by `slope`; then it adds `after`.
 struct StageColumns {
   const float* factor = nullptr;
   const float* addend = nullptr;
