@@ -43,8 +43,8 @@ struct KernelTraits {
   // no operator; all its operators are in `fused`. "": no core is known, as for a kernel that only
   // moves data.
   std::string core;
-  // The operators fused into the main work, one line each, sorted; for an activation such as silu,
-  // and for the two operators that compute the same, one line for each of their scalar functions.
+  // The operators fused into the main work, one line each, sorted. An activation such as silu has
+  // one line for each of its scalar functions instead, also if it is written as two operators.
   // Additions of a known vector, such as a bias, are left out.
   std::vector<std::string> fused;
   int operators = 0;     // the number of operators that the kernel computes

@@ -91,8 +91,8 @@ struct GridProgram {
   std::vector<GridSlot> slots;
   std::vector<int> outputs;         // slots of the outputs, in order
   std::vector<GridKernel> kernels;  // in the order of their launches
-  // The input whose memory the only output must be given, since the kernels write only elements
-  // that differ from the input's (update_in_place.h); -1: the kernels write every element.
+  // The only output must be given the memory of this input, since the kernels write only elements
+  // that differ from the input's (update_in_place.h). -1: the kernels write every element.
   int kept = -1;
 };
 

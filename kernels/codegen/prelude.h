@@ -1,5 +1,5 @@
-// The functions that generated kernels call: the text of kernels/codegen/prelude.cuh, embedded by
-// the build.
+// The functions that generated kernels call: the text of kernels/codegen/prelude.cuh and of the
+// files that it includes, embedded by the build.
 #ifndef LEMMA_KERNELS_CODEGEN_PRELUDE_H_
 #define LEMMA_KERNELS_CODEGEN_PRELUDE_H_
 

@@ -34,7 +34,7 @@ using FoundContraction = std::optional<std::pair<ScalarExpr, loops::ContractionS
 FoundContraction FindContraction(const loops::NestSource& source,
                                  int64_t least_rows = loops::kLeastRows);
 
-// The reductions of `body` that are not guarded and inside no other reduction.
+// The reductions of `body` that are neither guarded nor inside another reduction.
 std::vector<ScalarExpr> OuterReductions(const ScalarExpr& body);
 
 // Moves reductions from the body of `source` into new tensors: the reductions that are not guarded

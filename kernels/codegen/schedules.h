@@ -49,9 +49,9 @@ Rows PlanRows(const KernelContext& context, const loops::Nest& nest, RowPlan* pl
 // warp or block per row.
 GridKernel KernelByElement(const KernelContext& context, const loops::Nest& nest);
 GridKernel KernelByRow(const KernelContext& context, const loops::Nest& nest, const RowPlan& plan);
-// By element, only at those elements of the output where each variable in `positions` has the value
-// of the leaf beside it, an integer that the variables do not affect. Stores the value of node
-// `value`. A position outside its axis stores nothing.
+// By element, but only at some elements of the output: `positions` has pairs of a variable and a
+// leaf, and each variable takes the value of its leaf, an integer that depends on none of these
+// variables. Stores the value of node `value`. A position outside its axis stores nothing.
 GridKernel KernelAtPositions(const KernelContext& context, const loops::Nest& nest, int value,
                              const std::vector<std::pair<int, int>>& positions);
 

@@ -25,7 +25,8 @@ struct TunedKernel {
   int steps = 0;                     // steps of the graph that have a kernel of this size
   int tried = 0;                     // tiles that were measured
 
-  // Names of the tile and of the time model's; equal if the time model's is the best.
+  // The names of `tile` and of the tile that the time model chose; equal if no better one was
+  // found.
   std::string TileName() const;
   std::string ModelTileName() const;
 };

@@ -61,7 +61,7 @@ class WordLoader {
   // memory.
   const std::string& load() const { return load_; }
   const std::string& store() const { return store_; }
-  // The word number `word` of the depth, in row `row`; both count from the tile's first.
+  // Word number `word` along the depth, in row `row`; both are counted from the tile's first.
   std::string At(const std::string& row, const std::string& word) const {
     return along_depth_ ? absl::StrCat(tile_.name, "_tile[stage][", row, "][", word, "]")
                         : absl::StrCat(tile_.name, "_tile[stage][", word, "][", row, "]");

@@ -27,8 +27,8 @@ struct TunedSize {
   std::string ToString() const;
 };
 
-// What is known of a size: the tile to use, and microseconds of the kernel with this tile and with
-// the tile that the time model chose.
+// The result of tuning a size: the tile to use, and the microseconds of the kernel with this tile
+// and with the tile that the time model chose.
 struct TunedTile {
   TileChoice choice;  // of a product
   StreamTile stream;  // of attention

@@ -22,10 +22,10 @@ struct RoundedFactors {
 // `graph` with operators that round the factors of products in front of the products that CUDA
 // kernels would compute in options.precision: casts to f16 or bf16 and back, or round_tf32. In
 // kF32x3, a product becomes three products of parts that round_tf32 gives, and two sums. Executed
-// with sums in f32, `graph` has the errors of CUDA kernels but for three differences: the order of
-// sums; tensor cores may truncate where f32 rounds; and streamed attention rounds the numerators of
-// a softmax instead of the softmax. kF32 and kStored round nothing. `graph` also has the casts of
-// StoreFactors (store_factors.h).
+// with sums in f32, `graph` has the errors of CUDA kernels, apart from three differences: the order
+// of sums; tensor cores may truncate where f32 rounds; and streamed attention rounds the numerators
+// of a softmax instead of the softmax. kF32 and kStored round nothing. `graph` also has the casts
+// of StoreFactors (store_factors.h).
 RoundedFactors RoundFactors(const Graph& graph, NodeTraitsCache& traits,
                             const codegen::GridOptions& options);
 

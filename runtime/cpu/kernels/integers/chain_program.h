@@ -33,9 +33,9 @@ class ChainProgram {
   // Whether a step reads one number per column.
   bool has_vectors() const { return has_vectors_; }
 
-  // Whether a step reads one number for each element of the result.
+  // Whether the source's step reads one number for each element of the result.
   bool IsLoaded(const Source& source) const;
-  // Whether a step reads an 8-bit integer for each column.
+  // Whether the source's step reads an 8-bit integer for each column.
   bool IsGate(const Source& source) const;
 
   // A block of rows of the result, channels innermost.

@@ -33,8 +33,8 @@ absl::StatusOr<EpilogueGraph> MakeEpilogueGraph(const Value& product,
                                                 absl::Span<const NodePtr> nodes, int channel,
                                                 int64_t rows, int64_t columns);
 
-// Those of `nodes`, in order, that compute the output of the last node when `product` is given.
-// Nodes that only compute the product or its operands are left out. `nodes` must not be empty.
+// The members of `nodes`, in order, that are needed to compute the output of the last node when
+// `product` is given. `nodes` must not be empty.
 std::vector<NodePtr> NodesBehind(const Value& product, absl::Span<const NodePtr> nodes);
 
 // Runs the program in this arithmetic.

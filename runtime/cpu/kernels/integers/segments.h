@@ -1,4 +1,4 @@
-// What a kernel computes behind a product, in parts.
+// Divides the computations of a kernel behind a product into parts.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_SEGMENTS_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_SEGMENTS_H_
 
@@ -21,9 +21,10 @@ struct Segment {
   std::optional<ChainProgram> chain;  // the same, if it is a chain
 };
 
-// The spec's nodes behind its head, cut where their arithmetic changes. If the last ones of a
-// segment quantize its result, they are a segment of their own where that makes them a chain, or
-// one that Requantization may compute. Dimension `channel` of the values becomes the columns.
+// The spec's nodes behind its head, cut where their arithmetic changes. The last nodes of a
+// segment, if they quantize its result, become a segment of their own where only this makes them a
+// chain, or a chain that Requantization may compute. Dimension `channel` of the values becomes the
+// columns.
 std::vector<Segment> SegmentsBehind(const CpuKernelSpec& spec, int channel);
 
 // One segment for a block of rows and columns.

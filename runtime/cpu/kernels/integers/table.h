@@ -9,9 +9,9 @@
 
 namespace lemma::cpu {
 
-// The one dynamic input, u8 or i8, of which the last node's output is a function element by
-// element, if all other inputs are single static numbers; otherwise nullopt. `inputs`: what the
-// nodes read from outside of them; `is_static`: by input.
+// The one dynamic input, u8 or i8, from which the last node's output is computed element by
+// element, if all other inputs are single static numbers; otherwise nullopt. `inputs`: the values
+// that the nodes read and do not compute; `is_static`: by input.
 std::optional<Value> TableSource(const std::vector<NodePtr>& nodes,
                                  const std::vector<Value>& inputs,
                                  const std::vector<bool>& is_static);

@@ -35,9 +35,9 @@ class Requantization {
   // each column (kLoadVectorU8 or kLoadVectorI8) that may differ from run to run.
   static std::optional<Requantization> Of(Start start, const float* scale, const float* shift,
                                           int64_t columns, absl::Span<const ChainStep> steps);
-  // Whether there are such steps of this kind.
+  // Whether `Of` accepts steps of this kind.
   static bool MayTake(ChainStep::Kind kind);
-  // The same for floats in rows of any length, if `steps` read no vectors.
+  // As `Of`, for floats in rows of any length. nullopt if `steps` read vectors.
   static std::optional<Requantization> OfElements(absl::Span<const ChainStep> steps);
 
   // Some rows of columns [first, first + columns). Each pointer except `gates` points to the

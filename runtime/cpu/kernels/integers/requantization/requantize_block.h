@@ -38,9 +38,9 @@ struct RequantizedBlock {
   int64_t y_step = 0;
 };
 
-// Writes the numbers of the rows that hold a doubtful number to `doubtful`, which must have room
-// for all rows, and returns how many these are; their results are not stored. Only on machines for
-// which BestIntegerIsa() is kVnni.
+// Computes and stores the rows, except those with a doubtful result: one whose nearest integer the
+// error may change. Writes the indices of these rows to `doubtful`, which must have room for all
+// rows, and returns their number. Only on machines for which BestIntegerIsa() is kVnni.
 int64_t RunBlock(const RequantizedBlock& block, int64_t* doubtful);
 
 }  // namespace lemma::kernels
