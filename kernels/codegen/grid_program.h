@@ -64,9 +64,9 @@ struct GridKernel {
   // Their memory must be row-major and aligned to 256 bytes.
   std::vector<int> reads;
   std::vector<int> writes;  // slots that are written; their pointers follow those of `reads`
-  // If true, the next argument points to an int. A read outside its tensor gives 0. It sets this
-  // int to 1 if one of its indices depends on loaded elements, and otherwise to 2: then the
-  // definition is wrong.
+  // If true, the next argument points to an int. A read outside its tensor gives 0.
+  // Such a read sets this int to 1 if one of its indices depends on loaded elements, and otherwise
+  // to 2: then the definition is wrong.
   bool checks = false;
   // The last arguments are maps of these tensors (BulkMap in prelude.cuh), one for each.
   std::vector<BulkSource> bulk;

@@ -31,8 +31,9 @@ struct CudaOptions {
 };
 
 // Plan() needs no GPU; without one it plans for the options' architecture. Compile() without a GPU,
-// or in a program built without CUDA's headers, gives FailedPrecondition ("no CUDA device: …"). So
-// does Compile() with another precision than f32 on a device older than sm_80.
+// or in a program built without CUDA's headers, gives FailedPrecondition ("no CUDA device: …").
+// Compile() also gives FailedPrecondition with a precision other than f32 on a device older than
+// sm_80.
 std::unique_ptr<Backend> MakeCudaBackend(const CudaOptions& options = {});
 
 // Compiles the kernels of `graphs` in parallel into the folder where Compile looks for them. With
