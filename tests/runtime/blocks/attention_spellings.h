@@ -1,4 +1,4 @@
-// Spells attention at random.
+// Writes attention as random choices of operators, for Spell (cascade_spellings.h).
 #ifndef LEMMA_TESTS_RUNTIME_BLOCKS_ATTENTION_SPELLINGS_H_
 #define LEMMA_TESTS_RUNTIME_BLOCKS_ATTENTION_SPELLINGS_H_
 
@@ -7,7 +7,7 @@
 
 namespace lemma {
 
-// `form`: one of the forms of attention.
+// A spelling of `form`, which must be a form of attention, with a gradient if `gradient` is true.
 Spelling SpellAttention(Cascade form, Speller* f, bool gradient);
 
 }  // namespace lemma

@@ -1,4 +1,5 @@
-// Divides graphs into blocks and compares their results.
+// Divides large values of graphs into blocks (docs/blocks.md) and compares the results with those
+// of the graphs as they were.
 #ifndef LEMMA_TESTS_RUNTIME_BLOCKS_BLOCKS_TESTUTIL_H_
 #define LEMMA_TESTS_RUNTIME_BLOCKS_BLOCKS_TESTUTIL_H_
 
@@ -11,23 +12,28 @@
 
 namespace lemma {
 
-// The graph of InBlocks (runtime/cpu/blocks/blocks.h).
+// The graph in which InBlocks (runtime/cpu/blocks/blocks.h) has divided large values.
 Graph Blocked(const Graph& graph, const cpu::BlockOptions& options);
 
-// The bytes of the largest value that an operator computes when the graph runs.
+// The size in bytes of the largest value that an operator computes when the graph runs. Values that
+// do not depend on inputs do not count.
 int64_t LargestValue(const Graph& graph);
 
-// Whether b is a, up to `tolerance` times the larger of 1 and |a| if both are finite; NaN equals
-// NaN.
+// Whether a and b are the same number, are both NaN, or are finite and differ by at most
+// `tolerance` times the larger of 1 and |a|.
 bool IsWithin(double tolerance, double a, double b);
-// Expects that both graphs give the same results, as IsWithin compares them.
+// Runs both graphs on the back end `reference`. Expects that all elements of their outputs satisfy
+// IsWithin, or that both runs fail.
 void ExpectWithin(double tolerance, Backend& reference, const Graph& graph, const Graph& blocked,
                   const std::vector<Tensor>& inputs);
 
-// The reference computes both element by element, so the bits are equal.
+// ExpectWithin on the reference back end, with tolerance 0: it computes each element by the same
+// operations in both graphs. For blocks that divide no sums.
 void ExpectSame(const Graph& graph, const Graph& blocked, const std::vector<Tensor>& inputs);
 
-// A sum of the sums of parts rounds differently. In double, this hardly shows in an f32.
+// ExpectWithin on the reference back end without rounding between operators, with tolerance 2^-22.
+// For blocks that divide sums: adding the sums of parts rounds differently, but in double the
+// difference hardly changes an f32.
 void ExpectSameSums(const Graph& graph, const Graph& blocked, const std::vector<Tensor>& inputs);
 
 }  // namespace lemma

@@ -1,5 +1,6 @@
-// Spells cascaded reductions at random, as people and exporters write them: attention in many
-// forms, a normalization before a product, and the cross entropy of many classes.
+// Writes cascaded reductions (docs/blocks.md) as random choices of operators, as people and
+// exporters write them: attention in many forms, a normalization before a product, and the cross
+// entropy of many classes.
 #ifndef LEMMA_TESTS_RUNTIME_BLOCKS_CASCADE_SPELLINGS_H_
 #define LEMMA_TESTS_RUNTIME_BLOCKS_CASCADE_SPELLINGS_H_
 
@@ -29,28 +30,30 @@ inline constexpr int kNumCascades = static_cast<int>(Cascade::kCrossEntropy) + 1
 const char* Name(Cascade form);
 
 struct Spelling {
-  std::string text;
-  // What the gradient is taken of: the names of inputs; empty: the graph is only the forward pass.
+  std::string text;  // the graph of the forward pass, in the text form (graph/text/text.h)
+  // The gradient is with respect to the inputs NAME_N for these NAMEs. Empty: there is no gradient.
   std::vector<std::string> parameters;
-  int64_t whole_bytes = 0;    // of the scores, the logits or the normalized value
+  int64_t whole_bytes = 0;    // the size of the scores, the logits or the normalized value
   bool divides_sums = false;  // blocks may divide sums, so results may be rounded differently
 };
 
-// The seed chooses the spelling: the order of operators, layouts of the heads, where the scale is,
-// how a mask is applied, how a softmax is written. `gradient`: with a gradient, if the form has one
-// (kAttentionGradient and kCrossEntropy always have).
+// A spelling of `form`. The seed chooses the order of operators, the layout of the heads, where the
+// scale is applied, how a mask is applied, and how a softmax is written. If `gradient` is true, the
+// spelling has a gradient. Spellings of kAttentionGradient and kCrossEntropy always have one.
 Spelling Spell(Cascade form, uint64_t seed, bool gradient = false);
 
-// The graph of a spelling: the text, with the gradients of sum(y^2), or of the loss.
+// The graph of the spelling's text. If the spelling has a gradient, the outputs are y, the result
+// of the text, and the gradients d0, d1, … of y or, if y is not a scalar, of sum(y^2) / 2.
 Graph GraphOf(const Spelling& spelling);
 
 enum class Numbers {
   kOrdinary,
-  kLarge,      // queries of 10^4, so scores are up to 10^4
-  kMasked,     // rows that are masked from end to end
+  kLarge,      // queries, or the input of a normalization or product, are up to 10^4
+  kMasked,     // some rows of the scores are masked completely, if the spelling's mask is an input
   kNotFinite,  // infinities and NaN among the inputs
 };
-// Values for the inputs of the spelling's graph; the names of inputs say what they are for.
+// Random values for the inputs of GraphOf's graph. The name of an input decides its values: for
+// example, `label_N` gets numbers of classes.
 std::vector<Tensor> InputsOf(const Graph& graph, Numbers numbers, uint64_t seed);
 
 }  // namespace lemma

@@ -18,7 +18,8 @@ inline std::string Dims(const Shape& shape) {
   return absl::StrCat("[", absl::StrJoin(shape, ","), "]");
 }
 
-// Writes a graph, line by line.
+// Writes the text of a graph (graph/text/text.h), line by line. Functions that add operators return
+// the name of the result.
 class Speller {
  public:
   explicit Speller(uint64_t seed) : random_(seed) {}
@@ -30,12 +31,13 @@ class Speller {
     return all[Pick(static_cast<int>(all.size()))];
   }
 
-  // A new input "NAME_N"; InputsOf knows the names.
+  // A new input "NAME_N". InputsOf (cascade_spellings.h) chooses its values by NAME.
   std::string Input(const std::string& name, const std::string& type, const Shape& shape) {
     const std::string full = absl::StrCat(name, "_", ++used_);
     inputs_.push_back(absl::StrCat(full, ": ", type, Dims(shape)));
     return full;
   }
+  // Adds an operator. In `format`, $0, $1, … stand for the further arguments.
   template <typename... T>
   std::string Op(const char* format, const T&... args) {
     const std::string name = absl::StrCat("v", ++used_);
@@ -71,6 +73,7 @@ class Speller {
         return Op("scalar_mul($0) {alpha = $1}", a, Literal(factor));
     }
   }
+  // The whole text. The only output is y = -result.
   std::string Finish(const std::string& result) {
     return absl::StrCat("graph g(", absl::StrJoin(inputs_, ", "), ") {\n", body_, "  y = neg(",
                         result, ")\n  return y\n}");

@@ -1,4 +1,5 @@
-// Graphs with products of quantized values, and how their results are compared.
+// Builds graphs with products of quantized values, runs them, and checks that their CPU kernels
+// state what they compute.
 #ifndef LEMMA_TESTS_RUNTIME_INTEGERS_QUANTIZED_GRAPHS_H_
 #define LEMMA_TESTS_RUNTIME_INTEGERS_QUANTIZED_GRAPHS_H_
 
@@ -19,16 +20,17 @@
 
 namespace lemma::integers_test {
 
-// A product of an image or a matrix of integers and a constant weight.
+// A product of x, an image or a matrix of integers, and w, a constant weight.
 struct Product {
-  Shape x, w;  // conv2d if x has 4 dimensions and w has, otherwise matmul
-  Attrs attrs;
-  DType dtype = DType::kU8;
-  int64_t zero = 0;
-  DType sum = DType::kF32;
+  Shape x, w;                      // conv2d if w has 4 dimensions, otherwise matmul
+  Attrs attrs;                     // of the conv2d
+  DType dtype = DType::kU8;        // of x
+  int64_t zero = 0;                // the zero point of x
+  DType sum = DType::kF32;         // the type of the factors and of their product in the graph
   int64_t low = -128, high = 127;  // of the weights
 };
 
+// kExtreme: only the least and the largest number of the range are drawn.
 enum class Values { kRandom, kExtreme };
 
 class Builder {
@@ -57,7 +59,7 @@ class Builder {
   Value Cast(const Value& v, DType to) {
     return v.dtype() == to ? v : Op("cast", {v}, {{"dtype", std::string(Name(to))}});
   }
-  // x - zero, as numbers.
+  // x - zero, in the type Product::sum.
   Value Centered(const Value& x) {
     return Op("sub",
               {Cast(x, product_.sum), Number(static_cast<double>(product_.zero), product_.sum)});
@@ -82,6 +84,7 @@ class Builder {
     for (double& v : all) v = any(random_);
     return b_.Constant(*Tensor::FromDoubles({DType::kF32, shape}, all));
   }
+  // clip(round(v / scale) + zero), cast to `to`, which is u8 or i8.
   Value Quantized(const Value& v, double scale, int64_t zero, DType to) {
     const bool is_unsigned = to == DType::kU8;
     Value y = Op("round", {Op("div", {v, Number(scale)})});
@@ -105,6 +108,7 @@ class Builder {
   GraphBuilder b_;
 };
 
+// Values for the graph's inputs: integers from the whole range of i8 or u8, and floats that are 1.
 inline std::vector<Tensor> InputsOf(const Graph& graph, Values values, uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<Tensor> inputs;
@@ -144,14 +148,17 @@ inline std::string PlanOf(const Graph& graph) {
   return plan.ok() ? plan->Describe() : "";
 }
 
+// Whether the CPU's plan computes a product on integers of 8 bits.
 inline bool IsOnIntegers(const Graph& graph) {
   return absl::StrContains(PlanOf(graph), "integer product(");
 }
 
 using Ints = std::vector<int64_t>;
 
-// The kernels of `graph` say what their nodes mean, also that of the product. With another weight,
-// they do not, if the result `depends` on it and does not only saturate.
+// Expects that each kernel of the CPU's plan for `graph` states what its nodes compute
+// (runtime/cpu/plan_claims.h), and that at least one kernel is a product of integers. If `depends`
+// is true, also expects that the check of a product's statement fails once the weights are changed.
+// Pass false if the result does not depend on the weights, or only saturates.
 inline void ExpectStated(const Graph& graph, bool depends) {
   auto claims = ClaimsOfPlan(graph);
   ASSERT_TRUE(claims.ok()) << claims.status();
