@@ -1,4 +1,4 @@
-"""Arrays of other packages as NumPy's, without a copy where their memory allows it."""
+"""Converts arrays of other packages to NumPy's, without a copy if possible."""
 
 from typing import Any
 
@@ -6,9 +6,10 @@ import numpy
 
 
 def as_numpy(value: Any, name: str) -> numpy.ndarray:
-    """The array of an object with `__dlpack__` or `__array__`, of a number or of lists.
+    """The NumPy array of an object with `__dlpack__` or `__array__`, of a number or of lists.
 
-    Memory of the CPU is shared. TypeError if the values lie elsewhere; `name` is for the message.
+    It shares the object's memory if possible. TypeError if the values are not in the CPU's memory,
+    or are no array; the message begins with `name`.
     """
     if isinstance(value, numpy.ndarray):
         return value

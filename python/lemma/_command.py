@@ -1,4 +1,4 @@
-"""Runs the command `lemma`, which lies beside this file."""
+"""Runs the command `lemma`, which is in the folder bin beside this file."""
 
 import contextlib
 import json
@@ -62,7 +62,7 @@ class Errors:
         self._stream.close()
 
     def news(self) -> Optional[str]:
-        """The latest line about progress, once."""
+        """The latest line about progress; None if there is none since the last call."""
         news, self._latest = self._latest, None
         return news
 
@@ -81,12 +81,12 @@ class Errors:
         self._thread.join()
 
 
-# Files with operators, which every command gets (lemma.define).
+# The files of lemma.define; every command gets them (--define).
 DEFINITIONS: List[str] = []
 
 
 def start(arguments: Sequence[str], **pipes: Any) -> subprocess.Popen:
-    """Starts the command. Ctrl-C reaches this process only, which decides what follows."""
+    """Starts the command in a new process group, so Ctrl-C interrupts only the Python process."""
     known = [f"--define={path}" for path in DEFINITIONS]
     return subprocess.Popen(
         [binary(), "--pipe", *arguments, *known],
@@ -97,7 +97,7 @@ def start(arguments: Sequence[str], **pipes: Any) -> subprocess.Popen:
 
 
 def stop(process: subprocess.Popen) -> None:
-    """Ends the process; no process stays behind."""
+    """Ends the process, by SIGKILL if it does not end within two seconds, and waits for its end."""
     if process.poll() is None:
         process.terminate()
         try:
@@ -107,15 +107,15 @@ def stop(process: subprocess.Popen) -> None:
     process.wait()
 
 
-# Exit statuses of an answer: yes, no, and unknown. Others are errors.
+# The exit statuses of answers: yes, no and unknown. All others are errors.
 _ANSWERS = (0, 1, 4)
 
 
 def text_of(arguments: Sequence[str], progress: Progress = None) -> Tuple[int, str]:
-    """Runs a command. Returns its exit status, that of an answer, and what it printed.
+    """Runs a command. Returns its exit status, one of _ANSWERS, and its standard output.
 
-    Other statuses are raised. If the progress function raises, or Ctrl-C is pressed, the command
-    is ended.
+    For any other status, raises the command's error. If the progress function raises an exception,
+    or Ctrl-C is pressed, ends the command.
     """
     process = start(arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     printed: List[bytes] = []
@@ -145,6 +145,6 @@ def _pass_on(errors: Errors, tell) -> None:
 
 
 def run(arguments: Sequence[str], progress: Progress = None) -> Tuple[int, Dict[str, Any]]:
-    """As `text_of`, with --json: returns the exit status and the object that was printed."""
+    """As `text_of`, with --json: returns the exit status and the printed object."""
     status, text = text_of([*arguments, "--json"], progress)
     return status, json.loads(text)

@@ -7,17 +7,17 @@ from typing import Any, Dict, List, Union
 
 from lemma import _command, _errors, _files
 
-# Texts that were given instead of files; they live as long as the process.
+# Folders with texts that were given instead of files. They are kept until the process ends.
 _TEXTS: List[_files.Folder] = []
 
 
 def define(operators: Union[str, "os.PathLike[str]"]) -> List[Dict[str, Any]]:
     """Defines operators, which every later call of the package knows.
 
-    `operators` is a file or its text (docs/operators-of-your-own.md). Returns for each operator what
-    trying it showed: `name`, `differentiable`, `applications` (how many were tried),
-    `execution_error` and `gradient_error`. An operator whose kernels or gradient differ from the
-    definition raises InternalError.
+    `operators` is a file or its text (docs/operators-of-your-own.md). Each operator is tried on
+    random values. Returns a dict for each operator: `name`, `differentiable`, `applications` (the
+    number of applications tried), `execution_error` and `gradient_error`, among others.
+    InternalError if the kernels or the gradient of an operator differ from its definition.
     """
     path = os.fspath(operators)
     if re.search(r"\boperator\b[^{]*\(", path):

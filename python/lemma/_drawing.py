@@ -1,4 +1,4 @@
-"""Graphs as SVG that can be read on light and dark pages."""
+"""Draws graphs as SVG, with colors for light and dark pages."""
 
 from typing import Dict, List, NamedTuple, Sequence, Tuple
 from xml.sax.saxutils import escape, quoteattr
@@ -9,8 +9,8 @@ _CHARACTER = 6.9  # the width of a character, roughly
 _LINE = 15.0
 _MARGIN = 12.0
 _FONT = "font-family='Helvetica,Arial,sans-serif' font-size='12'"
-# A drawing has a background of its own, so its colors never meet those of the page. A viewer
-# that drops the style shows the attributes of the elements, which are the light colors.
+# A drawing has its own background, so it does not depend on the page's colors. A viewer that
+# ignores the style shows the light colors, which are attributes of the elements.
 _DARK = (
     "<style>@media (prefers-color-scheme: dark) {"
     ".lemma-page{fill:#1b1f23}.lemma-op{fill:#2b323a;stroke:#8b98a5}"
@@ -26,7 +26,7 @@ _FILL = {
 
 
 class Node(NamedTuple):
-    """A box: its lines of text, a kind of `_FILL`, and a text that is shown when it is pointed at."""
+    """A box: its lines of text, its kind (a key of `_FILL`), and the text that hovering shows."""
 
     lines: Tuple[str, ...]
     kind: str
@@ -34,7 +34,7 @@ class Node(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """Elements of SVG from (0, 0) on, and their size."""
+    """SVG elements of a picture whose top left corner is (0, 0), and the picture's size."""
 
     elements: List[str]
     width: float
@@ -92,7 +92,7 @@ def _text(x: float, y: float, text: str, more: str = "") -> str:
 
 
 def page(pictures: Sequence[Drawn], between: str = "", title: str = "") -> str:
-    """One SVG with pictures side by side, and a sign between them."""
+    """One SVG with the pictures side by side, and the text `between` between them."""
     gap = 40.0 if between else 20.0
     height = max((picture.height for picture in pictures), default=0.0)
     width = sum(picture.width for picture in pictures) + gap * max(0, len(pictures) - 1)

@@ -1,7 +1,7 @@
 """Errors of the command as Python's exceptions.
 
-Each is an `Error`, with the message, the code and the exit status, and also the exception of Python
-that says the same: a wrong model is an `InputError`, which is a `ValueError`.
+Each is an `Error`, with the message, the code and the exit status. It is also one of Python's own
+exceptions: for a wrong model, the error is an `InputError`, which is a `ValueError`.
 """
 
 import re
@@ -13,14 +13,14 @@ _FLAG = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
 class Error(Exception):
     """The command reported an error."""
 
-    #: The name of the code of the status, such as "INVALID_ARGUMENT".
+    #: The name of the absl::StatusCode, such as "INVALID_ARGUMENT".
     code: str = "INTERNAL"
-    #: The exit status of the command; negative if a signal ended it.
+    #: The exit status of the command; minus the signal's number if a signal ended it.
     exit_status: int = 2
 
     @property
     def message(self) -> str:
-        """The message, with the names of arguments in the place of flags."""
+        """The message, with the names of arguments in place of flags."""
         return str(self)
 
 
@@ -29,7 +29,7 @@ class InputError(Error, ValueError):
 
 
 class MissingFileError(Error, FileNotFoundError):
-    """A file is not there."""
+    """A file is missing."""
 
 
 class AccessError(Error, PermissionError):
@@ -37,7 +37,7 @@ class AccessError(Error, PermissionError):
 
 
 class ExistsError(Error, FileExistsError):
-    """A file is there already."""
+    """A file exists already."""
 
 
 class OutOfMemoryError(Error, MemoryError):
@@ -68,7 +68,7 @@ _EXCEPTIONS = {
 
 
 def in_python(message: str) -> str:
-    """The message with the names of arguments in the place of flags: --cost-db is cost_db."""
+    """The message with the names of arguments in place of flags: cost_db in place of --cost-db."""
     return _FLAG.sub(lambda flag: flag[1].replace("-", "_"), message)
 
 
@@ -88,7 +88,7 @@ def exception(code: str, message: str, status: Optional[int] = None) -> BaseExce
 
 
 def ended(message: str, status: int) -> InternalError:
-    """For a command that ended without a word about an error."""
+    """The exception for a command that ended without reporting an error."""
     failure = InternalError(message)
     failure.exit_status = status
     return failure

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Writes files under temporary names and renames them when they are complete."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ Path = Union[str, "os.PathLike[str]"]
 
 
 class Folder:
-    """A temporary folder that lives as long as this object."""
+    """A temporary folder, which is removed with this object."""
 
     def __init__(self):
         self.name = tempfile.mkdtemp(prefix="lemma-")
@@ -25,7 +25,7 @@ class Folder:
 
 @contextlib.contextmanager
 def _beside(path: Path) -> Iterator[str]:
-    """A new file beside PATH, with its mode; it is gone after the block unless it was renamed."""
+    """A new file beside PATH, with its mode; removed at the end of the block unless renamed."""
     path = os.path.realpath(path)
     temporary = f"{path}.lemma-{secrets.token_hex(4)}"
     os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
@@ -39,7 +39,7 @@ def _beside(path: Path) -> Iterator[str]:
 
 
 def copy_all(pairs: List[Tuple[Path, Path]]) -> None:
-    """Copies each first file to the second. All are complete before the first takes its name."""
+    """Copies the first file of each pair to the second; renames when all copies are complete."""
     with contextlib.ExitStack() as stack:
         ready = []
         for source, target in pairs:

@@ -17,11 +17,12 @@ def generate(
     seed: int = 1,
     progress: _command.Progress = None,
 ) -> Rules:
-    """Enumerates all graphs over a set of operators and proves which of them are equal for all sizes.
+    """Enumerates graphs over a set of operators, and proves rules for graphs that seem equal.
 
-    `ops` is an operator set or a list of its operators: `["taso", "matmul", "transpose"]`. Graphs
-    have up to `max_ops` operators, at most 5. An interrupted run is lost; `lemma generate --resume`
-    can go on.
+    `ops` is the name of an operator set, a file with one, or a list of such a name and some of the
+    set's operators: `["taso", "matmul", "transpose"]`. Graphs have up to `max_ops` operators, at
+    most 5. `memory` limits the memory of the enumeration, such as "2G". Returns the proved rules.
+    An interrupted call keeps nothing; only the command `lemma generate` can resume a run.
     """
     names = ops if isinstance(ops, str) else ",".join(ops)
     with tempfile.TemporaryDirectory(prefix="lemma-") as folder:

@@ -8,7 +8,7 @@ from lemma import _command, _drawing, _files, _models, _tables
 _NODE = re.compile(r'  (\w+) \[label="((?:[^"\\]|\\.)*)"(.*)\];$')
 _TIP = re.compile(r'tooltip="((?:[^"\\]|\\.)*)"')
 _EDGE = re.compile(r"  (\w+) -> (\w+);$")
-# More boxes than these are no picture any more.
+# Graphs with more nodes are shown as a table.
 MOST_NODES = 1000
 
 
@@ -34,8 +34,8 @@ class Graph:
     """A model that shows itself in a notebook, as a picture or, if it is large, as a table."""
 
     def __init__(self, dot: str, json: Dict[str, Any], since: "Optional[Graph]" = None):
-        self.dot = dot  # as `lemma show --format dot` prints it
-        self.json = json  # all that `lemma show --json` says
+        self.dot = dot  # the output of `lemma show --format=dot`
+        self.json = json  # the object that `lemma show --json` prints
         self._nodes, self._edges = _read_dot(dot)
         if since is not None:
             known = set(since._nodes.values())
@@ -45,7 +45,7 @@ class Graph:
 
     @property
     def changed(self) -> List[str]:
-        """The names of the values of operators that `since` does not have."""
+        """The names of the values that operators without an equal in `since` compute."""
         return [node.tip.split("\n")[0] for node in self._nodes.values() if node.kind == "new"]
 
     @property
@@ -54,11 +54,11 @@ class Graph:
 
     @property
     def by_operator(self) -> Dict[str, Dict[str, int]]:
-        """For each operator: count, flops and bytes."""
+        """For each operator, by name, a dict: count, flops and bytes."""
         return self.json["by_operator"]
 
     def svg(self) -> str:
-        """The picture. A large graph takes seconds."""
+        """The picture as SVG. For a large graph this takes seconds."""
         return _drawing.page([_drawing.draw(self._nodes, self._edges)], title=self.json["graph"])
 
     def save(self, path: _files.Path) -> None:
@@ -91,8 +91,8 @@ def show(
 ) -> Graph:
     """A model as a graph that a notebook shows. `dims` fixes symbolic dimensions.
 
-    Operators that the model `since` does not have, with the same name, attributes and types of
-    operands, have another color.
+    Operators that the model `since` lacks have another color. Two operators count as the same if
+    their attributes, the types of operands and result, and the name of the result are equal.
     """
     before = None if since is None else show(since, dims=dims)
     with _models.as_file(model) as path:

@@ -1,7 +1,8 @@
 """Places the nodes of an acyclic graph in layers, as a drawing from top to bottom.
 
-Sugiyama's method: layers by longest paths, long edges cut into pieces, few crossings by medians of
-neighbors, and coordinates that are as near to the neighbors as the order in a layer permits.
+This is Sugiyama's method. Longest paths give the layers. Edges over several layers are cut into
+pieces. Sorting each layer by the mean place of neighbors reduces crossings. Coordinates are as near
+to the neighbors as the order in the layer permits.
 """
 
 import statistics
@@ -14,7 +15,7 @@ _BEND_WIDTH = 4.0
 
 
 class Placed(NamedTuple):
-    """A drawing: centers of nodes, corners of edges in the order given, and its size."""
+    """A drawing: the centers of nodes, the corners of each edge in order, and the size."""
 
     centers: Dict[Hashable, Tuple[float, float]]
     lines: List[List[Tuple[float, float]]]
@@ -103,7 +104,7 @@ class _Rows:
 
 
 def _inversions(values: Sequence[int], size: int) -> int:
-    """The pairs of values, each below `size`, in which the first is larger."""
+    """The number of pairs of values in which the first is larger. Values are from 0 to size - 1."""
     tree, seen, found = [0] * (size + 1), 0, 0
     for value in values:
         i, smaller = value + 1, 0
@@ -120,7 +121,7 @@ def _inversions(values: Sequence[int], size: int) -> int:
 
 
 def _nearest_in_order(wanted: Sequence[float], weights: Sequence[float], gaps: Sequence[float]) -> List[float]:
-    """The places that are nearest to those wanted (least squares) with place[i+1] >= place[i] + gaps[i]."""
+    """The places nearest to `wanted` (least squares) with place[i+1] >= place[i] + gaps[i]."""
     offsets = [0.0]
     for gap in gaps:
         offsets.append(offsets[-1] + gap)

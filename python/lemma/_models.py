@@ -1,4 +1,4 @@
-"""Models as files: the command reads and writes nothing else."""
+"""Models and tensors as files, because the command reads and writes files only."""
 
 import contextlib
 import os
@@ -8,7 +8,7 @@ from typing import Any, Iterator, List, Mapping, Sequence, Union
 
 from lemma import _arrays
 
-# A path, the text form (a string with line breaks), or an onnx.ModelProto.
+# A path, the text form (a string with line breaks), an onnx.ModelProto, or its bytes.
 ModelLike = Union[str, "os.PathLike[str]", Any]
 
 
@@ -22,7 +22,7 @@ def _is_torch(model: Any) -> bool:
 
 @contextlib.contextmanager
 def as_file(model: ModelLike) -> Iterator[str]:
-    """The path of a model; a temporary one if it is no file."""
+    """The path of a model's file. A model that is no file is written to a temporary one."""
     if isinstance(model, os.PathLike) or (isinstance(model, str) and "\n" not in model):
         yield os.path.abspath(os.fspath(model))
         return
@@ -56,7 +56,7 @@ def flags(given: Mapping[str, Any]) -> List[str]:
 
 @contextlib.contextmanager
 def tensor_files(tensors: Sequence[Any]) -> Iterator[List[str]]:
-    """The files of tensors in order; an array is written to a temporary one."""
+    """The paths of the tensors' files, in order. An array is written to a temporary file."""
     import numpy
 
     with tempfile.TemporaryDirectory(prefix="lemma-") as folder:

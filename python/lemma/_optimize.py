@@ -30,29 +30,32 @@ def _steps(certificate: str) -> List[Dict[str, Any]]:
 
 
 class Result:
-    """What `optimize` found. It keeps the files in a temporary folder until it is deleted."""
+    """The result of `optimize`. Its files are temporary; they are removed with this object."""
 
     def __init__(self, folder: _files.Folder, path: str, json: Dict[str, Any], source: _models.ModelLike):
         self._folder = folder
         self._source = source
         self._path = path
-        self.json = json  # all that `lemma optimize --json` says
-        #: What was quantized (numerics="quantize"): `output`, `kept` (why nothing was, or None) and
-        #: `result`. None with other numerics.
+        self.json = json  # the object that `lemma optimize --json` prints
+        #: For numerics="quantize" or "tf32", a dict: `output`, `kept` (the reason if the model
+        #: stayed in f32, or None) and `result` (the report of `lemma quantize`). None if nothing
+        #: was to be quantized.
         self.quantized: Optional[Dict[str, Any]] = json.get("quantized")
-        # The certificate is of the optimized model in f32, which then lies beside the quantized one.
+        # The certificate is about the optimized model in f32; a quantized model is another file.
         self._certified = json["output"]
         certificate = pathlib.Path(self._certified + ".cert")
-        #: The text of the certificate; "" if none was asked for.
+        #: The text of the certificate; "" if there is none (certificate="none").
         self.certificate: str = certificate.read_text() if certificate.exists() else ""
-        #: One dict for each rewrite: number, rule, proof, nodes, gives.
+        #: For each rewrite a dict with the keys number, rule, proof, nodes and gives
+        #: (docs/certificates.md#the-format). Empty without a certificate.
         self.steps: List[Dict[str, Any]] = _steps(self.certificate)
-        #: Whether nothing better was found, so that the model is the input.
+        #: Whether the model is the input, because no better model was found.
         self.kept: bool = json["kept_input"]
-        #: Milliseconds; None if nothing was timed (opaque operators, a device that is absent).
+        #: Times of a run in milliseconds; None if nothing was timed (opaque operators that the back
+        #: end cannot execute, or a device that is absent).
         self.ms_before: Optional[float] = json.get("ms_before")
         self.ms_after: Optional[float] = json.get("ms_after")
-        #: Time after / time before. 1 if the input is kept.
+        #: The time after / the time before. 1 if the input is kept; None if nothing was timed.
         self.ratio: Optional[float] = json.get("ratio")
         if self.quantized and not self.quantized["kept"]:
             # Timed against the optimized model in f32.
@@ -66,10 +69,10 @@ class Result:
 
     @property
     def interval(self) -> Optional[Tuple[float, float]]:
-        """The 95 % confidence interval of the ratio of the last graph that was timed.
+        """The 95 % confidence interval of the ratio of the last graph timed, before quantization.
 
-        Only graphs with right outputs are timed. If the input is kept, that graph was not accepted.
-        None if none was timed.
+        Only graphs with right outputs are timed. If the input is kept, the last graph was not
+        accepted. None if no graph was timed.
         """
         if "found_ratio_low" not in self.json:
             return None
@@ -77,7 +80,7 @@ class Result:
 
     @property
     def why(self) -> str:
-        """Why the input was kept; "" if it was not."""
+        """The reason why the input was kept; "" if another model was found."""
         return _errors.in_python(self.json["why_kept"]) if self.kept else ""
 
     @property
@@ -89,21 +92,22 @@ class Result:
 
     @property
     def path(self) -> str:
-        """The model's file, which is removed with this object."""
+        """The path of the model's file, which is removed with this object."""
         return self._path
 
     def save(self, path: Union[str, "os.PathLike[str]"], *, certificate: bool = True) -> None:
-        """Writes the model, and its certificate beside it as PATH.cert.
+        """Writes the model and, unless `certificate` is False, its certificate as PATH.cert.
 
-        With numerics="quantize", the certificate is of the optimized model in f32: both are written
-        beside the model, as NAME.f32.onnx and NAME.f32.onnx.cert.
+        If the model is quantized, the certificate is about the optimized model in f32. Both are
+        written beside the model, as NAME.f32.onnx and NAME.f32.onnx.cert. Files with external
+        weights are written too. ValueError unless PATH ends in .onnx.
         """
         path = os.fspath(path)
         if pathlib.Path(path).suffix != ".onnx":
             raise ValueError(f"{path}: the model is ONNX, so the name must end in .onnx")
         folder = os.path.dirname(os.path.abspath(path))
         own = {self._path, self._certified, self._certified + ".cert"}
-        # Weights that lie in files of their own come along.
+        # Also the files with external weights.
         names = sorted(os.listdir(self._folder.name))
         inside = [os.path.join(self._folder.name, name) for name in names]
         pairs = [(file, os.path.join(folder, os.path.basename(file))) for file in inside if file not in own]
@@ -118,7 +122,7 @@ class Result:
     def show(self) -> _graph.Graph:
         """The model as a graph that a notebook shows. Operators that the input lacks are colored.
 
-        If the input was a file that is gone, nothing is.
+        No operator is colored if the input was a file that no longer exists.
         """
         try:
             return _graph.show(self._path, since=self._source)
@@ -176,13 +180,17 @@ def optimize(
 ) -> Result:
     """Finds a model that computes the same and runs faster.
 
-    The arguments are the flags of `lemma optimize` (docs/cli.md), also those that are not listed:
-    pet="on", alpha=1.1. `dims` fixes symbolic dimensions, `ranges` bounds those that stay symbolic by
-    the least and the largest size, and `hints` are sizes to optimize for: {"batch": 8}, or several
-    of these. `inputs`: arrays or files with values of the inputs in order. `report`: a file for a
-    page (HTML) about the optimization. `rules`: a file, a text, "starter", or a list such as
-    ["all", "mine.txt"]. `progress` is called with a line of text, at most ten times a
-    second. Ctrl-C ends the work.
+    The arguments are the flags of `lemma optimize` (docs/cli.md). Flags that are not listed here
+    are arguments too, such as pet="on" or alpha=1.1. `dims` fixes symbolic dimensions. `ranges`
+    gives the least and the largest size of dimensions that stay symbolic. `hints` gives sizes to
+    optimize for: {"batch": 8}, or a list of such dicts. `inputs` has arrays or files with the
+    values of the inputs, in order. `report` is a file for a page (HTML) about the optimization.
+    `rules` is a file, a text, a `Rules`, "starter", "all", or a list of these, such as
+    ["all", "mine.txt"]. `progress` is a function that is called with a line of text at most ten
+    times a second, or True for a progress bar.
+
+    Ctrl-C ends the command and raises KeyboardInterrupt. ValueError if no graph meets
+    `memory_limit`.
     """
     flags: Dict[str, Any] = {
         "effort": effort,

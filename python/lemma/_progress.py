@@ -5,7 +5,7 @@ import re
 import sys
 from typing import Callable, Iterator, Union
 
-# A function that takes a line of text, True for a bar or lines, or nothing.
+# A function that takes a line of text; True: a progress bar or lines; None or False: nothing.
 Progress = Union[Callable[[str], None], bool, None]
 
 _COUNT = re.compile(r"(\d+) of (\d+)\b")
@@ -35,7 +35,7 @@ def _bar() -> "Union[_Bar, None]":
 
 
 class _Bar:
-    """A bar of tqdm: a count where the command counts, else what it is doing."""
+    """A bar of tqdm: "N of M" in the text moves the bar; any other text is shown as it is."""
 
     def __init__(self, tqdm):
         self._bar = tqdm(desc="lemma", bar_format="{desc} [{elapsed}]")
@@ -57,7 +57,7 @@ class _Bar:
 
 
 class _Lines:
-    """One line that is written again on a terminal; elsewhere a line for each news."""
+    """On a terminal, one line that is overwritten; elsewhere, a new line for each text."""
 
     def __init__(self):
         self._terminal = sys.stderr.isatty()

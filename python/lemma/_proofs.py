@@ -1,4 +1,4 @@
-"""Proofs: of equality of two models, of rules, of an optimization."""
+"""Proofs that two models are equal, proofs of rules, and checks of certificates."""
 
 import contextlib
 import os
@@ -10,11 +10,14 @@ from lemma import _command, _models, _rules, _tables
 
 
 class Answer:
-    """An answer of the prover or of a checker. It is true if and only if the answer is yes."""
+    """An answer of the prover, the referee or a checker. Its truth value says if it is yes.
+
+    The members of the object that the command prints with --json are attributes.
+    """
 
     def __init__(self, ok: bool, json: Dict[str, Any]):
         self.ok = ok
-        self.json = json  # all that the command says with --json
+        self.json = json  # the object that the command prints with --json
 
     def __bool__(self) -> bool:
         return self.ok
@@ -48,7 +51,7 @@ class Answer:
         return f"<lemma.Answer: {self.json}>"
 
 
-# The members of an answer that are shown, in this order, and those of a difference.
+# The members of an answer that a notebook shows, in this order, and those of its `refutation`.
 _SHOWN = ("contract", "coverage", "accepted", "reason", "problem", "steps", "samples", "counterexample")
 _DIFFERENCE = ("failure", "output", "index", "before", "after", "explained")
 
@@ -61,7 +64,7 @@ def prove(
 ) -> Answer:
     """Proves that two models are equal, or finds where they differ.
 
-    `verdict` of the answer is "proved", "refuted" or "unknown".
+    `dims` fixes symbolic dimensions. `verdict` of the answer is "proved", "refuted" or "unknown".
     """
     with _models.as_file(a) as path_a, _models.as_file(b) as path_b:
         arguments = ["prove", path_a, path_b]
@@ -85,18 +88,19 @@ def referee(
     report: Union[str, "os.PathLike[str]", None] = None,
     progress: _command.Progress = None,
 ) -> Answer:
-    """Decides whether an optimized model still is the model that it was made from.
+    """Decides whether an optimized model computes the same as the model that it was made from.
 
     `verdict` of the answer is "proved", "refuted", "unknown" or "different_interface". The answer
     is true if the models are proved equal with a contract that `accept` allows: "bit_exact",
-    "reassociates" or "real_only". `dims` fixes symbolic dimensions, `ranges` bounds those that stay
-    symbolic, by the least and the largest size, and `hint` says at which sizes both models are
-    executed. `inputs`: arrays or files with values of the inputs in order, or a folder with
-    input_0.pb, …, on which both models are executed too. `counterexample`: a folder for inputs that
-    show a difference. `certificate`: a file with which `check` repeats the proof, written if there
-    is one; `before` and `after` must be files then. `report`: a file for a page (HTML) with the
-    regions and both graphs. `progress` is called with a line of text, at most ten times a second, or
-    is True to show it.
+    "reassociates" or "real_only". `dims` fixes symbolic dimensions. `ranges` gives the least and
+    the largest size of dimensions that stay symbolic. `hint` gives sizes at which both models are
+    executed. `time_limit` is in seconds. `inputs` has arrays or files with values of the inputs, in
+    order, or one folder with input_0.pb, …; both models are executed on these values too.
+    `counterexample` is a folder for inputs that show a difference. `certificate` is a file with
+    which `check` repeats the proof; it is written if the models are proved equal, and `before` and
+    `after` must then be files. `report` is a file for a page (HTML) with the regions and both
+    graphs. `progress` is a function that is called with a line of text at most ten times a second,
+    or True for a progress bar.
     """
     with contextlib.ExitStack() as files:
         path_before, path_after = (files.enter_context(_models.as_file(m)) for m in (before, after))
@@ -126,9 +130,11 @@ def verify(
     only: Sequence[str] = (),
     progress: _command.Progress = None,
 ) -> Answer:
-    """Proves each rule of a file, or of a text: a string with line breaks.
+    """Proves each rule of a file, or of a text (a string with line breaks).
 
-    `rules` of the answer says what was found about each.
+    `only` has the names of the rules to prove; empty: all. `rules` of the answer has a dict for
+    each rule, with its verdict. The answer is true if each rule is proved with the contract that it
+    claims.
     """
     with _rules.as_file(rules) as path:
         arguments = ["verify", path]
@@ -150,10 +156,11 @@ def check(
 ) -> Answer:
     """Repeats the optimization, or the proof of `referee`, that a certificate records.
 
-    The certificate is a file, or its text. The models are files, because a certificate names them by
-    the hashes of their files. `prove` proves the rules of an optimization anew. `rules` are believed
-    in place of the built-in ones; ["all", "mine.txt"] believes both. `problem` of the answer says
-    why it is rejected.
+    The certificate is a file, or its text. The models are files, because a certificate contains the
+    hashes of their files. `samples` is the number of comparisons on random values; `seed` repeats a
+    check. With `prove`, the rules of an optimization are proved anew. Otherwise the proof records
+    of the built-in rules are trusted or, if `rules` are given, the records of these rules instead;
+    ["all", "mine.txt"] trusts both. `problem` of the answer says why the certificate is rejected.
     """
     with tempfile.TemporaryDirectory(prefix="lemma-") as folder:
         if isinstance(certificate, str) and "\n" in certificate:

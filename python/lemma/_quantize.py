@@ -13,16 +13,18 @@ class Quantized:
     def __init__(self, folder: _files.Folder, path: str, json: Dict[str, Any]):
         self._folder = folder
         self.path = path
-        self.json = json  # all that `lemma quantize --json` says
-        #: Milliseconds before and after; None if nothing was timed.
+        self.json = json  # the object that `lemma quantize --json` prints
+        #: Milliseconds of a run of the model in f32 and of the quantized one; None if nothing was
+        #: timed.
         self.ms_before: Optional[float] = json.get("f32_ms")
         self.ms_after: Optional[float] = json.get("quantized_ms")
-        #: The largest relative error of an output, on the samples for calibration and those held out.
+        #: The largest relative error of an output, on the samples for calibration and those held
+        #: out.
         self.error: float = json["worst"]
 
     @property
     def operators(self) -> List[Dict[str, Any]]:
-        """For each operator: name, type, whether it is quantized, bounds and measured errors."""
+        """A dict for each operator: name, type, whether it is quantized, bounds and errors."""
         return self.json["operators"]
 
     @property
@@ -33,7 +35,7 @@ class Quantized:
         return onnx.load(self.path)
 
     def save(self, path: _files.Path) -> None:
-        """Writes the model, whole or not at all."""
+        """Writes the model. After an error, an old file of this name is unchanged."""
         _files.copy_all([(self.path, path)])
 
     def show(self) -> _graph.Graph:
@@ -69,11 +71,13 @@ def quantize(
 ) -> Quantized:
     """Computes operators of an ONNX model on integers or rounded floats (docs/quantization.md).
 
-    `calibration` has samples of the inputs: an array for each input by name, with the samples along
-    one more axis than the input has; or a file .npz; or a folder. Without it samples are random, and
-    the errors say nothing of real data. Operators stay in floating point until no output has a
-    larger relative error than `max_error`; ValueError if none is left. Further arguments are the
-    flags of `lemma quantize`, such as bits=4.
+    `calibration` has samples of the inputs: a dict with an array for each input, by name; or a .npz
+    file; or a folder. The array has one more axis than the input, in front; it counts the samples.
+    Without `calibration`, samples are random, and the errors say nothing about real data.
+    `max_error` limits the relative error of each output: as many operators as necessary stay in
+    floating point. ValueError if no operator can be quantized within this limit. `keep` names
+    operators that stay in floating point. Further arguments are the flags of `lemma quantize`, such
+    as bits=4.
     """
     folder = _files.Folder()
     output = os.path.join(folder.name, "quantized.onnx")

@@ -1,4 +1,4 @@
-"""Rules as pages that can be put on the web: one for each, and a list that searches itself."""
+"""Writes a page (HTML) for each rule, and a list of them with a search field."""
 
 import os
 import pathlib
@@ -69,7 +69,7 @@ def _index(rules: Sequence[Any]) -> str:
 
 
 def _facts(rule: Any) -> List[Tuple[str, str]]:
-    """Names and values; the comments of a rule say its equation and a change that makes it false."""
+    """Rows of the table. A rule's comments have its equation and changes that make it false."""
     comments = [line.strip() for line in rule.json["doc"].splitlines() if line.strip()]
     mutants = [line[len("mutant:"):].strip() for line in comments if line.startswith("mutant:")]
     meaning = [line for line in comments if not line.startswith("mutant:")]
@@ -93,7 +93,7 @@ def _rule(rule: Any, before: str, after: str) -> str:
 
 
 def write(rules: Sequence[Any], folder: _files.Path) -> None:
-    """Writes the pages into a folder, which is made if it is not there."""
+    """Writes the pages into a folder, which is made if it does not exist."""
     root = pathlib.Path(folder)
     os.makedirs(root, exist_ok=True)
     names = [rule.name for rule in rules]

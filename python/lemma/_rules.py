@@ -41,7 +41,7 @@ def _pattern(variables: List[Dict[str, str]], pattern: Dict[str, Any]) -> _drawi
 
 
 def _exported(text: str) -> List[Dict[str, Any]]:
-    """The patterns of the rules of a text."""
+    """The object that `lemma rules export --format=json` prints for each rule of the text."""
     with tempfile.TemporaryDirectory(prefix="lemma-") as folder:
         path = pathlib.Path(folder, "rules.txt")
         path.write_text(text)
@@ -50,7 +50,7 @@ def _exported(text: str) -> List[Dict[str, Any]]:
 
 
 class Rule:
-    """A rule: a graph may be replaced by another. It shows itself in a notebook."""
+    """A rule: a graph, its source, may be replaced by its target. A notebook shows both."""
 
     def __init__(self, json: Dict[str, Any]):
         self.json = json  # its entry in `lemma rules --json`
@@ -62,7 +62,7 @@ class Rule:
 
     @property
     def text(self) -> str:
-        """As a file of rules has it, with the record of its proof."""
+        """The rule as text, as in a file of rules, with the record of its proof."""
         return self.json["text"]
 
     @property
@@ -72,11 +72,11 @@ class Rule:
 
     @property
     def proved(self) -> bool:
-        """Whether the record says that a proof of this very rule was found."""
+        """Whether the record says "proved" and is current, so that `optimize` may use the rule."""
         return self.json["record"] == "proved" and self.json["usable"]
 
     def svg(self) -> str:
-        """Source and target side by side."""
+        """A picture (SVG) of source and target side by side."""
         if self._patterns is None:
             (self._patterns,) = _exported(self.text)
         rule = self._patterns
@@ -100,11 +100,11 @@ class Rule:
 
 
 class Rules:
-    """Rules in order; `rules[0]` and `rules["name"]` are single ones."""
+    """A list of rules. `rules[0]` is the first rule, `rules["name"]` the rule with this name."""
 
     def __init__(self, text: str, json: Dict[str, Any]):
-        self.text = text  # as a file of rules has it
-        self.json = json  # all that the command that made them says with --json
+        self.text = text  # all rules, as in a file of rules
+        self.json = json  # the object that the command that made them printed with --json
         self._rules: Optional[List[Rule]] = None
 
     @property
@@ -115,7 +115,7 @@ class Rules:
         _files.write_text(path, self.text)
 
     def save_html(self, folder: _files.Path) -> None:
-        """Writes a page for each rule, and index.html, which lists and searches them."""
+        """Writes a page for each rule, and index.html, a list of them that can be searched."""
         from lemma import _rule_pages
 
         for rule, patterns in zip(self, _exported(self.text)):
@@ -154,9 +154,11 @@ Source = Union[str, "os.PathLike[str]", Rules]
 
 @contextlib.contextmanager
 def as_file(source: Union[Source, Sequence[Source]]) -> Iterator[str]:
-    """The file of rules, of a text (a string with line breaks), or the name of built-in ones.
+    """The value of the flag --rules for `source`.
 
-    Of a sequence: all of them, with commas between.
+    A file gives its path; a text (a string with line breaks) or `Rules` the path of a temporary
+    file; "starter" and "all" stay as they are. A list gives the values of its elements, with
+    commas.
     """
     if isinstance(source, (list, tuple)):
         with contextlib.ExitStack() as files:

@@ -34,7 +34,7 @@ _PIPE_BYTES = 1 << 20  # the most that a user may have by default
 
 
 class ValueInfo(NamedTuple):
-    """An input or an output. A size is a number, or the expression of a symbolic one."""
+    """An input or an output. Each size is a number, or a text for a symbolic size ("2*seq")."""
 
     name: str
     dtype: str  # Lemma's name: "f32", "i64", "bool", …
@@ -54,8 +54,9 @@ def _numpy_dtype(value: ValueInfo) -> numpy.dtype:
 class Session:
     """A model that is ready to run, in a process of its own.
 
-    May be used by several threads, which take turns. `close`, or the end of a `with` block, ends
-    the process.
+    Several threads may use it; their runs are executed one after the other. `close`, or the end of
+    a `with` block, ends the process. `max_plans` is the number of choices of symbolic sizes for
+    which the model stays prepared.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class Session:
             )
             self._errors = _command.Errors(self._process.stderr)
             for pipe in (self._process.stdin, self._process.stdout):
-                with contextlib.suppress(OSError):  # smaller pipes are slower, and that is all
+                with contextlib.suppress(OSError):  # smaller pipes work too, but are slower
                     fcntl.fcntl(pipe, _SET_PIPE_SIZE, _PIPE_BYTES)
             with self._ends_on_failure():
                 ready = self._answer()
@@ -92,10 +93,11 @@ class Session:
         *,
         out: Optional[Mapping[str, numpy.ndarray]] = None,
     ) -> List[numpy.ndarray]:
-        """The outputs of these names, or all if None, for these inputs.
+        """Executes the model. Returns the outputs of these names, in this order (None: all).
 
-        An array must have the input's element type. An input with a default value may be left out.
-        `out` has arrays for some of the outputs, by name, that are filled and returned.
+        `inputs` has an array for each input, by name, with the input's element type and shape. An
+        input with a default value may be left out. `out` has arrays for some of the outputs, by
+        name: they receive these outputs, and are returned in place of new arrays.
         """
         wanted = self._wanted(output_names)
         for i in wanted:
@@ -130,7 +132,7 @@ class Session:
         return outputs
 
     def close(self) -> None:
-        """Ends the process. A closed session cannot run."""
+        """Ends the process. `run` then raises ValueError."""
         process, self._process = self._process, None
         if process is not None:
             _command.stop(process)
@@ -210,7 +212,7 @@ class Session:
         return json.loads(line)
 
     def _receive(self, value: Dict[str, Any], given: Optional[numpy.ndarray]) -> numpy.ndarray:
-        """Reads an output, into the given array if that has its shape."""
+        """Reads an output, into the array `given` if it has the output's shape."""
         array = given
         if given is None or list(given.shape) != value["shape"]:
             array = numpy.empty(value["shape"], _DTYPES[value["dtype"]])
@@ -223,7 +225,7 @@ class Session:
         return array
 
     def _ends_on_failure(self) -> "_EndsOnFailure":
-        """After an exception halfway through a request, the pipes cannot be used any more."""
+        """Closes the session after an exception in a request: the pipes cannot be used any more."""
         return _EndsOnFailure(self)
 
 

@@ -1,4 +1,4 @@
-"""Short tables for notebooks. They take their colors from the page."""
+"""Short tables (HTML) for notebooks. They set no colors, so the page's colors apply."""
 
 from html import escape
 from typing import Any, Iterable, Sequence, Tuple

@@ -16,7 +16,7 @@ Dynamic = Mapping[str, Union[Sequence[int], Mapping[int, str]]]
 
 
 def torch_module() -> Any:
-    """The package torch. ImportError that says how to get it."""
+    """The package torch. If it cannot be imported, an ImportError says what to do."""
     try:
         import torch
     except ImportError as failure:
@@ -28,7 +28,7 @@ def torch_module() -> Any:
 
 
 def names_of_inputs(model: Any, count: int) -> List[str]:
-    """The names of the first `count` parameters of `forward`; made-up ones where it has none."""
+    """The names of the first `count` parameters of `forward`; input_0, … if it has fewer."""
     forward = getattr(model, "forward", model)
     try:
         parameters = list(inspect.signature(forward).parameters.values())
@@ -44,10 +44,10 @@ def names_of_inputs(model: Any, count: int) -> List[str]:
 def export(
     model: Any, args: Tuple[Any, ...], path: str, opset: int, *, in_parts: bool, **options: Any
 ) -> None:
-    """Writes a file by PyTorch's exporter that traces the model once, with these arguments.
+    """Writes the model to `path` by PyTorch's exporter, which traces it once, with these arguments.
 
-    The exporter rewrites nothing: constants and batch norms are not folded. `in_parts` keeps PyTorch
-    from its fused operators for transformers, which ONNX does not have.
+    The exporter rewrites nothing: constants and batch norms are not folded. With `in_parts`,
+    PyTorch uses none of its fused operators for transformers, because ONNX does not have them.
     """
     torch = torch_module()
     if "dynamo" in inspect.signature(torch.onnx.export).parameters:
@@ -63,7 +63,7 @@ def export(
 
 @contextlib.contextmanager
 def _without_fused_attention(torch: Any) -> Iterator[None]:
-    """With gradients no fused operators are used; without them, PyTorch 2 has a switch."""
+    """Switches PyTorch 2's fused operators off. PyTorch 1 uses none while gradients are on."""
     switch = getattr(torch.backends, "mha", None)
     if not hasattr(switch, "set_fastpath_enabled"):
         yield
@@ -78,7 +78,7 @@ def _without_fused_attention(torch: Any) -> Iterator[None]:
 
 @contextlib.contextmanager
 def evaluating(model: Any) -> Iterator[None]:
-    """The model in evaluation mode, each of its modules as before afterwards."""
+    """Puts the model into evaluation mode; each module gets its former mode back at the end."""
     before = [(module, module.training) for module in model.modules()]
     model.eval()
     try:
@@ -89,7 +89,7 @@ def evaluating(model: Any) -> Iterator[None]:
 
 
 def _module(model: Any) -> Any:
-    """A module for the exporter; a function is wrapped."""
+    """The model as a module, for the exporter; a function is wrapped into one."""
     torch = torch_module()
     if isinstance(model, torch.nn.Module):
         return model
@@ -104,7 +104,7 @@ def _module(model: Any) -> Any:
 
 
 def _names_of_outputs(result: Any) -> List[str]:
-    """A name for each tensor of what `forward` returned."""
+    """A name for each tensor in the result of `forward`."""
     torch = torch_module()
     if isinstance(result, torch.Tensor):
         return ["output"]
@@ -131,15 +131,16 @@ def from_torch(
     output_names: Optional[Sequence[str]] = None,
     opset: int = OPSET,
 ) -> Any:
-    """A model of PyTorch as ONNX, which `optimize`, `Session`, `prove` and the others take.
+    """Converts a model of PyTorch to ONNX, for `optimize`, `Session`, `prove` and the others.
 
-    `args` is a tensor or a tuple of them, for which the model is traced in evaluation mode. A branch
-    that depends on a value is traced as these tensors take it. `dynamic` names the dimensions
-    that stay symbolic: {"x": [0]} or {"x": {0: "batch"}}. Inputs have the names of the parameters of
-    `forward` unless `input_names` says otherwise.
+    `model` is a module or a function of tensors. It is traced in evaluation mode with `args`, a
+    tensor or a tuple of tensors. If a branch depends on a value, the result has only the side that
+    these tensors take. `dynamic` names the dimensions that stay symbolic: {"x": [0]} or
+    {"x": {0: "batch"}}. Inputs have the names of the parameters of `forward` unless `input_names`
+    is given. `opset` is the version of ONNX's operator set.
 
-    Returns an onnx.ModelProto. With `path`, the model is written there and the path is returned,
-    which needs no package onnx, and is the way for models above 2 GB.
+    Returns an onnx.ModelProto, which needs the package onnx. With `path`, writes the model to this
+    file and returns the path; this does not need onnx. Models above 2 GB need `path`.
     """
     torch = torch_module()
     args = args if isinstance(args, tuple) else (args,)
@@ -159,7 +160,7 @@ def from_torch(
         export(module, args, target, opset, in_parts=True, output_names=list(output_names), **options)
         if path is None:
             return _load(target)
-        # Weights of large models lie in files of their own.
+        # Weights of large models are in further files.
         place = os.path.dirname(os.path.abspath(path))
         others = [name for name in sorted(os.listdir(folder)) if name != "model.onnx"]
         pairs = [(os.path.join(folder, name), os.path.join(place, name)) for name in others]

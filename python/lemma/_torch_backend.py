@@ -12,15 +12,16 @@ from lemma._optimize import optimize
 from lemma._session import Session
 
 _LOG = logging.getLogger("lemma")
-# Sizes of inputs for which a graph is kept ready.
+# The number of choices of input sizes for which a graph stays prepared.
 _MOST_SIZES = 8
-# The first outputs are compared with PyTorch's. A model that was exported wrongly differs by more.
+# The limit for the comparison of the first outputs with PyTorch's, relative to the largest value.
+# Faults of the export cause larger differences.
 _LARGEST_DIFFERENCE = 1e-2
 _BY_PYTORCH = "PyTorch executes a graph itself: %s"
 
 
 class _NotForLemma(Exception):
-    """Why PyTorch has to execute the graph."""
+    """The reason why PyTorch has to execute the graph."""
 
 
 def torch_backend(
@@ -32,10 +33,10 @@ def torch_backend(
 ) -> Callable[..., Any]:
     """For `torch.compile(model, backend="lemma", options={...})`: executes a graph by Lemma.
 
-    `options` are arguments of `lemma.optimize`. The graph is exported, optimized and compared with
-    PyTorch when it is called first with inputs of some sizes. PyTorch executes it itself, and the
-    logger `lemma` says why, if gradients are needed, a tensor is not on the CPU, or Lemma cannot
-    execute it.
+    `options` are arguments of `lemma.optimize`. At its first call with inputs of new sizes, the
+    graph is exported, optimized and compared with PyTorch. PyTorch executes the graph itself, and
+    the logger `lemma` says why, if gradients are needed, a tensor is not on the CPU, or Lemma
+    cannot execute the graph; docs/python.md lists further cases. ValueError if `mode` is given.
     """
     del example_inputs  # stand for sizes only; the inputs of the first call have values
     if mode is not None:
@@ -73,14 +74,14 @@ class _Compiled:
         return prepared.run(args)
 
     def _tell_of_gradients(self) -> None:
-        """Logs once why PyTorch executes the graph: a loop of training calls it many times."""
+        """Logs once why PyTorch executes the graph, because a training loop calls it many times."""
         with self._lock:
             told, self._told_of_gradients = self._told_of_gradients, True
         if not told:
             _LOG.warning(_BY_PYTORCH, "gradients are needed; torch.no_grad() switches them off")
 
     def _first(self, key: Any, args: Tuple[Any, ...], held: List[Any]) -> Any:
-        """Returns PyTorch's outputs, and prepares the graph for the next call."""
+        """Returns PyTorch's outputs, and prepares the graph for the next call with these sizes."""
         torch = self._torch
         before = [_Mark(torch, value) for value in (*args, *held)]
         expected = self._graph(*args)
@@ -98,7 +99,7 @@ class _Compiled:
 
 
 class _Prepared:
-    """A session for a graph at fixed sizes. Its weights are constants, so it holds until they change."""
+    """A session for a graph at fixed sizes, which contains the graph's weights as constants."""
 
     def __init__(self, torch: Any, graph: Any, args: Tuple[Any, ...], expected: Any, options: Dict[str, Any]):
         self._torch = torch
@@ -132,7 +133,7 @@ class _Prepared:
         return [args[i] for i in self._fixed] + _tensors_in(self._torch, self._graph)
 
     def holds_for(self, args: Tuple[Any, ...]) -> bool:
-        """Whether the weights are as they were."""
+        """Whether the weights are unchanged."""
         now = self._constants(args)
         return len(now) == len(self._marks) and all(m.holds_for(v) for m, v in zip(self._marks, now))
 
@@ -142,7 +143,7 @@ class _Prepared:
         return outputs if self._is_tuple else outputs[0]
 
     def _check(self, args: Tuple[Any, ...], expected: List[Any]) -> None:
-        """Raises if PyTorch has other outputs than the session: the export was wrong."""
+        """Raises _NotForLemma if the session's outputs differ from PyTorch's: a wrong export."""
         found = self.run(args)
         for ours, theirs in zip(found if self._is_tuple else (found,), expected):
             theirs = theirs.detach()
@@ -156,12 +157,13 @@ class _Prepared:
 
 
 class _Mark:
-    """Notices whether a tensor has changed. It keeps the memory, so that its address stays taken."""
+    """Notices whether a tensor has changed. Holds it, so that no other tensor gets its address."""
 
     def __init__(self, torch: Any, value: Any):
         self._is_tensor = isinstance(value, torch.Tensor)
         self._value = value.detach() if self._is_tensor else value
-        #: In inference mode PyTorch does not count the changes of a tensor.
+        #: Whether the tensor was made in inference mode, in which PyTorch does not count its
+        #: changes.
         self.is_unseen = self._is_tensor and value.is_inference()
         if self.is_unseen:
             self._value = value.clone()
@@ -184,7 +186,7 @@ def _tensors_in(torch: Any, graph: Any) -> List[Any]:
 
 
 def _is_fixed(torch: Any, value: Any) -> bool:
-    """Whether an argument is a weight, or a number that Dynamo passes on."""
+    """Whether an argument is a weight, or is no tensor, such as a number that Dynamo passes."""
     if not isinstance(value, torch.Tensor) or isinstance(value, torch.nn.Parameter):
         return True
     return getattr(value, "_dynamo_static_input_type", None) is not None
@@ -202,7 +204,7 @@ def _memory(value: Any) -> Any:
 
 
 def _outputs(torch: Any, expected: Any, others: Sequence[Any]) -> List[Any]:
-    """The tensors that PyTorch returned, if Lemma can return the like."""
+    """The tensors in PyTorch's result. Raises _NotForLemma if Lemma cannot return such tensors."""
     outputs = [expected] if isinstance(expected, torch.Tensor) else list(expected)
     if not all(isinstance(value, torch.Tensor) for value in outputs):
         raise _NotForLemma("it returns something else than tensors")
@@ -218,7 +220,7 @@ def _outputs(torch: Any, expected: Any, others: Sequence[Any]) -> List[Any]:
 
 
 def _with_fixed(torch: Any, graph: Any, args: Tuple[Any, ...], fixed: Sequence[int]) -> Any:
-    """The graph as a module of the other arguments; weights become initializers of the export."""
+    """The graph as a module of the arguments not in `fixed`; weights become its buffers."""
     values = {i: args[i] for i in fixed}
 
     class Fed(torch.nn.Module):
@@ -246,7 +248,7 @@ def _with_fixed(torch: Any, graph: Any, args: Tuple[Any, ...], fixed: Sequence[i
 
 
 def _close(torch: Any, ours: Any, theirs: Any) -> bool:
-    """Whether two tensors are alike, up to more than rounding: this looks for gross mistakes."""
+    """Whether two tensors differ by at most _LARGEST_DIFFERENCE, relative to the largest value."""
     if not ours.is_floating_point():
         return torch.equal(ours, theirs)
     finite = torch.isfinite(theirs)

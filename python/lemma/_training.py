@@ -1,4 +1,4 @@
-"""Makes steps of training."""
+"""Makes training steps."""
 
 import os
 import pathlib
@@ -8,16 +8,16 @@ from lemma import _command, _files, _models
 
 
 class TrainingStep:
-    """A step of training that `train` made. Its files are removed with this object."""
+    """A training step that `train` made. Its files are removed with this object."""
 
     def __init__(self, folder: _files.Folder, path: str, json: Dict[str, Any]):
         self._folder = folder
-        self.path = path  # the step as ONNX
-        self.state_path = path + ".safetensors"  # the first state: weights, moments, the rate
-        self.json = json  # all that `lemma train --json` says
+        self.path = path  # the file of the step, in ONNX
+        self.state_path = path + ".safetensors"  # the initial state: weights, moments, …
+        self.json = json  # the object that `lemma train --json` prints
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Writes the step, and its state beside it as PATH.safetensors."""
+        """Writes the step, and its state as PATH.safetensors. PATH must end in .onnx."""
         path = os.fspath(path)
         if pathlib.Path(path).suffix != ".onnx":
             raise ValueError(f"{path}: the step is ONNX, so the name must end in .onnx")
@@ -37,9 +37,10 @@ def train(
     freeze: Sequence[str] = (),
     **flags: Any,
 ) -> TrainingStep:
-    """Makes a model a step of training: forward, loss, backward and weight update.
+    """Makes a training step of a model: forward pass, loss, backward pass and weight update.
 
-    Further arguments are the flags of `lemma train`, such as momentum=0.9 or clip_norm=1.0.
+    `lr` is the learning rate, and `freeze` names weights that are not trained. Further arguments
+    are the flags of `lemma train`, such as momentum=0.9 or clip_norm=1.0.
     """
     folder = _files.Folder()
     output = os.path.join(folder.name, "step.onnx")
