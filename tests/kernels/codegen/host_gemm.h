@@ -11,8 +11,8 @@
 namespace lemma {
 
 // Runs the product. For each argument of the kernel that the product replaces, `pointers` has the
-// argument's memory and `elements` its number of elements. InvalidArgument if a matrix does not lie
-// inside its argument, or has a layout that GemmCall excludes.
+// argument's memory and `elements` its number of elements. InvalidArgument if a matrix or
+// the bias does not lie inside its argument, or if a matrix has a layout that GemmCall excludes.
 absl::Status RunGemm(const codegen::GemmCall& call, const std::vector<void*>& pointers,
                      const std::vector<int64_t>& elements);
 

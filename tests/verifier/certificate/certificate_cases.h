@@ -31,7 +31,7 @@ Graph GraphOf(const std::string& text);
 std::optional<Graph> RandomInstance(const std::vector<Substitution>& rules, uint64_t seed);
 
 // The case for an optimization of `graph` that consists of up to `steps` random rewrites by `rules`
-// and of constant folding. Weights without values get values first.
+// and, if there is any rewrite, of constant folding. Weights without values get values first.
 CertificateCase RandomWalk(const Graph& graph, const std::vector<Substitution>& rules, int steps,
                            uint64_t seed);
 // As RandomWalk, but `graph` is a text, and the rewrites are by the rules with these names, in

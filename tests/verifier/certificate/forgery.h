@@ -34,8 +34,8 @@ std::string GraphText(const Forgery& f);
 std::string ProblemOf(const Forgery& f, const CertificateMutant::Box& box = {{0, 5, 1}, {0, 4, 1}});
 
 constexpr char kForgedVars[] = "x: f32[5,4], y: f32[5,4]";
-// A rule with the variables kForgedVars and the source z = x·y. Its target computes a = x·y, and
-// then its output z from a by `statements`.
+// A reassociates rule with the variables kForgedVars and the source z = x·y. Its target computes
+// a = x·y, and then its output z from a by `statements`. The mutant is z = x + y.
 Forgery ForgedProduct(const std::string& name, const std::string& statements,
                       const std::string& problem);
 

@@ -31,7 +31,8 @@ void ExpectSame(const Graph& a, const Graph& b, const std::string& what);
 
 // Imports `model` with symbolic dimensions, and once more at each of `sizes`. The running test
 // fails unless both imports give the same outputs (ExpectSame) at these sizes. The same must hold
-// after the symbolic import was exported and imported again. `ranges` is as in Symbolic.
+// after the symbolic import was exported and imported again. The symbolic import must keep no
+// operator opaque, and its exports must pass CheckWithOnnx. `ranges` is as in Symbolic.
 void ExpectOneModelForAllSizes(const onnx::ModelProto& model, const std::vector<DimValues>& sizes,
                                const std::map<std::string, SizeRange>& ranges = {});
 
