@@ -2,7 +2,8 @@
 // available. An offload marks a value to be kept in host memory. Memory reduction puts barriers on
 // operands of recomputed nodes and on offloaded values that are fetched back. The ONNX import puts
 // barriers on values that use a result size, so that the operator that gives the size is still
-// executed. The operators are defined in graph/ops/training/barrier.cc and
+// executed. The CPU back end puts barriers between the blocks of a large value, so that the blocks
+// are computed one after the other. The operators are defined in graph/ops/training/barrier.cc and
 // graph/ops/training/offload.cc.
 #ifndef LEMMA_GRAPH_BARRIER_H_
 #define LEMMA_GRAPH_BARRIER_H_

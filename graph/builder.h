@@ -13,8 +13,9 @@ namespace lemma {
 
 // Applies operator `op` to `inputs`: fills in default attributes, checks types, infers output
 // types. Returns one value per output. InvalidArgument if there is no such operator, or if it does
-// not accept the inputs or attributes; the message names the operator, the sizes and what is
-// accepted. Unimplemented for opaque element types. No value in `inputs` may be empty.
+// not accept the inputs or attributes; the message names the operator and what is accepted.
+// Unimplemented for opaque element types, and for small floats unless the operator only moves or
+// converts them. No value in `inputs` may be empty.
 absl::StatusOr<std::vector<Value>> ApplyOp(absl::string_view op, std::vector<Value> inputs,
                                            Attrs attrs = {});
 // The same for an operator with one output; InvalidArgument if it has another number of outputs.

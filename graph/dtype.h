@@ -55,14 +55,14 @@ absl::string_view Name(DType dtype);
 std::optional<DType> ParseDType(absl::string_view name);
 // Bytes per element in memory; 1 for opaque types, which are not stored.
 int64_t SizeOf(DType dtype);
-// The bits of a value: 4 or 2 for the types of which files pack several into a byte, 8 SizeOf for
-// others.
+// The bits of a value: 4 or 2 for the types whose values ONNX files pack (packed_values.h),
+// 8 * SizeOf(dtype) for all other types.
 int64_t BitsOf(DType dtype);
 // f32, f64, f16 or bf16.
 bool IsFloat(DType dtype);
 // f16 or bf16.
 bool IsHalfFloat(DType dtype);
-// A float of 8 or 4 bits, which is none of the types of IsFloat.
+// A float of 8 or 4 bits. IsFloat is false for these types.
 constexpr bool IsSmallFloat(DType dtype) {
   return dtype >= DType::kF8E4M3 && dtype <= DType::kF4E2M1;
 }
@@ -72,11 +72,11 @@ bool IsReal(DType dtype);
 bool IsInteger(DType dtype);
 // u8, u16, u32, u64, u4 or u2.
 bool IsUnsigned(DType dtype);
-// The least and the largest number of an integer type; that of u64 as the negative number with the
-// same bits.
+// The least and the largest number of an integer type. For u64, LargestInteger returns -1, which
+// has the bits of 2^64 - 1.
 int64_t LeastInteger(DType dtype);
 int64_t LargestInteger(DType dtype);
-// The number that the low bits of a byte hold: i4, u4, i2 or u2.
+// The number of type `dtype` (i4, u4, i2 or u2) in the low bits of `byte`.
 int64_t NarrowInteger(DType dtype, uint8_t byte);
 bool IsOpaque(DType dtype);
 

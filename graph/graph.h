@@ -152,7 +152,7 @@ class Graph {
   int num_ops() const { return num_ops_; }
 
   // A label for people: the name of an input, output or weight, or the label given to the builder;
-  // "" if the value has none. Only labels of inputs and outputs are unique in the graph.
+  // "" if the value has none. Several values may have the same label.
   absl::string_view LabelOf(const Value& value) const;
   // All labels, by Node::hash and output number of the value.
   const std::map<std::pair<uint64_t, int>, std::string>& labels() const { return labels_; }

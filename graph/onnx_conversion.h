@@ -42,8 +42,9 @@ class OnnxImport {
   // (graph/sizes/symbolic_size.h). InvalidArgument if the input is absent; Unimplemented
   // ("unsupported: OP (input i 'name' must be a constant)") if its values are not known.
   virtual absl::StatusOr<Tensor> ConstantInput(int i) = 0;
-  // The same, but values that are given for inputs of the graph, and their defaults, do not count:
-  // for operators that do without a constant, so that the graph is right for other values too.
+  // The same, but takes neither given values nor default values of the graph's inputs. For
+  // operators that can also be imported without the constant: the graph is then right for other
+  // values of the input too.
   virtual absl::StatusOr<Tensor> OwnConstantInput(int i) = 0;
 
   // Whether `size` is known to be at least `least`. If not, because it is symbolic, and the node's

@@ -63,8 +63,8 @@ struct OpDef {
   int max_inputs = 1;                    // or kVariadic
   std::vector<AttrSpec> attrs;
   std::function<absl::Status(OpContext&)> define;  // errors by LEMMA_REQUIRE or OpContext::Fail
-  // Whether f(a, b) = f(b, a) for the first two inputs. Used in matching and enumeration only;
-  // tested against the definition.
+  // Whether f(a, b) = f(b, a) for the first two inputs. Used in matching, derivations and the
+  // generator only; tested against the definition.
   bool commutative = false;
   // Applications for the conformance suite, with edge cases: "(f32[2,3], f32[3]) {axis = 1}".
   std::vector<std::string> examples;
@@ -74,7 +74,7 @@ struct OpDef {
   // Builds the gradients with respect to the inputs from ordinary operators. Returns one value per
   // input, empty if the gradient is zero everywhere. Absent: not differentiable.
   std::function<absl::StatusOr<std::vector<Value>>(GradientBuilder&)> gradient;
-  // Whether it converts small floats. Other operators may only move them.
+  // Whether the operator converts small floats. Other operators may only move them.
   bool converts_small_floats = false;
 
   // A hash of the definition, for an operator that a file defines (graph/define). Empty for
@@ -178,16 +178,17 @@ class OpContext {
     }                                                   \
   } while (false)
 
-// Fills in defaults and converts integers given for float attributes. InvalidArgument if an
-// attribute is unknown, missing or of another kind. CompleteExprAttrs also refuses a symbol where
-// AttrSpec::symbolic is false.
+// Fills in defaults and converts integers given for float attributes; CompleteAttrs also converts
+// lists of integers. InvalidArgument if an attribute is unknown, missing or of another kind.
+// CompleteExprAttrs also refuses a symbol where AttrSpec::symbolic is false.
 absl::StatusOr<Attrs> CompleteAttrs(const OpDef& op, Attrs attrs);
 absl::StatusOr<ExprAttrs> CompleteExprAttrs(const OpDef& op, ExprAttrs attrs);
 
 // Output types of an application; `attrs` must be complete. Sizes may be symbolic: requirements
 // that their ranges do not decide are assumed where docs/symbolic-sizes.md says so. If the operator
 // does not take these inputs and attributes: InvalidArgument, with the operator's name and the
-// reason. Unimplemented for opaque element types.
+// reason. Unimplemented for opaque element types, and for small floats unless the operator only
+// moves or converts them (OpDef::converts_small_floats).
 absl::StatusOr<std::vector<TensorType>> InferTypes(const OpDef& op,
                                                    absl::Span<const TensorType> inputs,
                                                    const Attrs& attrs);

@@ -20,7 +20,7 @@ struct OperatorGroup {
 // The groups of the operator reference, in its order.
 std::vector<OperatorGroup> OperatorGroups();
 
-// "conv2d(x, w, bias?)": an operand with ? may be left out, one with … repeats.
+// "conv2d(x, w, bias?)": an operand with ? may be left out, an operand with … repeats.
 std::string OperatorSignature(const OpDef& op);
 // The operator's section of the operator reference: signature, equation, notes, attributes, an
 // example, whether the operator lacks a gradient, and the ONNX operators in OpDef::onnx_import.

@@ -14,8 +14,8 @@ namespace lemma {
 // Whether a file that begins with `bytes` (16 suffice) is a serialized Lemma graph.
 bool IsGraphProto(absl::string_view bytes);
 
-// Equal graphs with equal names and labels give equal bytes. An error if the message would exceed
-// protobuf's limit of 2 GiB. The caller ensures that no size in the graph is symbolic.
+// Equal graphs with equal names and labels give equal bytes. InvalidArgument if the message would
+// exceed protobuf's limit of 2 GiB. The caller ensures that no size in the graph is symbolic.
 absl::StatusOr<std::string> SerializeGraph(const Graph& graph);
 
 // Checks everything it reads: it infers the types again and compares them. Errors are

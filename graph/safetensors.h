@@ -25,8 +25,9 @@ struct NamedTensors {
 // memory runs out.
 absl::StatusOr<NamedTensors> ReadSafetensors(const std::string& path);
 
-// Writes a complete file, or leaves `path` untouched. Equal contents give equal bytes. No tensor
-// may be named "__metadata__" (InvalidArgument); names and metadata must be UTF-8 (not checked).
+// Writes a complete file, or leaves `path` untouched. Equal contents give equal bytes.
+// InvalidArgument if a tensor is named "__metadata__", Unimplemented if the format lacks a tensor's
+// element type. Names and metadata must be UTF-8 (not checked).
 absl::Status WriteSafetensors(const std::string& path, const NamedTensors& contents);
 // Stages the same file, so that it can be committed together with others.
 absl::StatusOr<StagedFile> StageSafetensors(const std::string& path, const NamedTensors& contents);

@@ -86,7 +86,7 @@ class Tensor {
     return {static_cast<T*>(mutable_raw()), static_cast<size_t>(size())};
   }
 
-  // Element `i` in row-major order, widened. AtDouble rounds i64 values beyond 2^53.
+  // Element `i` in row-major order, widened. AtDouble rounds i64 and u64 values beyond 2^53.
   double AtDouble(int64_t i) const;
   // Floats are truncated and limited to int64_t, NaN gives 0; a u64 from 2^63 on gives the negative
   // number with the same bits.

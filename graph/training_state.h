@@ -3,9 +3,9 @@
 // A training step is a graph, and keeps nothing between runs. It takes the state as inputs and
 // returns the new state as outputs; the stepper (runtime/stepper.h) gives the outputs to the inputs
 // of the next step. An output and its input are linked by their names alone, because every model
-// file keeps names: the input NAME and the output NAME.next are one state variable. So are the
-// input past_NAME and the output present_NAME, the caches of a decoder, and the input
-// past_key_values.NAME and the output present.NAME; without NAME.next, these count.
+// file keeps names: the input NAME and the output NAME.next are one state variable. An input
+// without such an output may be the cache of a decoder: the inputs past_key_values.NAME and
+// past_NAME form state variables with the outputs present.NAME and present_NAME.
 #ifndef LEMMA_GRAPH_TRAINING_STATE_H_
 #define LEMMA_GRAPH_TRAINING_STATE_H_
 

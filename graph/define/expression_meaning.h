@@ -63,7 +63,8 @@ class Expressions {
 
   // Calls `use` while the names of the bounds stand for index variables. `index` has the variables
   // of all bounds, one bound after the other, and `extents` has their extents; bound number b has
-  // counts[b] variables. Keeps the first error of `use` or of a name for TakeError.
+  // counts[b] variables. Keeps the first error of a name or of `use` for TakeError. Does not call
+  // `use` if an error is already kept.
   void WithBounds(const std::vector<Bound>& bounds, const std::vector<int>& counts,
                   const Idx& extents, const Idx& index, absl::FunctionRef<absl::Status()> use);
   // Returns the first error that was kept since the last call, or OK, and forgets it.

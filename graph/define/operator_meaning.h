@@ -11,8 +11,9 @@
 namespace lemma::define {
 
 // Defines an application of the operator `op`, as its OpDef::define. Besides the requirements that
-// the text states, it requires that sizes are not negative, that divisors are positive, and that
-// every read without "else" lies inside its tensor. Returns an error that begins with file and
+// the text states, it requires that sizes are not negative, that divisors are positive, that every
+// read without "else" lies inside its tensor, and that integer attributes are at most 2^31 in
+// magnitude, where they are known. Returns an error that begins with file and
 // position if the text is wrong, if a divisor is not positive, or if a read may lie outside; and an
 // error of OpContext::Fail if the application does not meet another requirement.
 absl::Status DefineFromText(const OperatorText& op, OpContext& context);

@@ -59,7 +59,8 @@ struct Expr {
   text::Position position;
 };
 
-// An index variable and its extent or, if `list`, a list of index variables and of their extents.
+// An index variable and its extent. If `list`: a list of index variables and the list of their
+// extents.
 struct Bound {
   std::string name;
   bool list = false;

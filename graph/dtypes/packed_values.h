@@ -14,13 +14,13 @@ namespace lemma {
 bool IsPacked(DType dtype);
 // The bytes that a tensor of the type takes in a file; INT64_MAX if the number is larger.
 int64_t PackedBytes(const TensorType& type);
-// Whether every byte of the tensor is a value of its type, as the bytes of types that are not
-// packed always are. Readers of files that others may have written ask this.
+// Whether every byte of the tensor is a value of its type; true for every type that is not packed.
+// Readers of files that others may have written ask this.
 bool HoldsValues(const Tensor& tensor);
 // The values in the layout of a file: the first one in the lowest bits of the first byte; the bits
 // after the last one are 0. Not for types that are not packed.
 std::string Packed(const Tensor& tensor);
-// The bytes of the values in a file, as u8; `tensor` itself unless its type is packed.
+// The result of Packed as a vector of u8; `tensor` itself if its type is not packed.
 Tensor FileBytes(const Tensor& tensor);
 // The reverse of Packed, into memory for type.num_elements() bytes. `packed` has PackedBytes(type)
 // bytes.

@@ -32,8 +32,9 @@ absl::StatusOr<OpExample> ParseExample(const OpDef& op, absl::string_view text);
 std::vector<OpExample> AllExamples();
 
 // Values for the inputs of an example, one row-major list per input, the same in every run. Floats
-// are in [0.1, 0.9), bools 0 or 1. Integers are 1 or 2 if no input has a float type; otherwise they
-// are -1 or 0, which are valid positions on any axis that is not empty.
+// are in [0.1, 0.9), bools 0 or 1. Integers and small floats are 1 or 2 if no input has a float
+// type (IsFloat); otherwise they are -1 or 0, which are valid positions on any axis that is not
+// empty.
 std::vector<std::vector<double>> ExampleValues(const OpExample& example);
 
 }  // namespace lemma

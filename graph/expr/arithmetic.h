@@ -12,9 +12,9 @@
 namespace lemma {
 
 // Whether `value` is known to be exactly representable in `dtype`. For f16 and bf16, only
-// infinities and whole numbers from -256 to 256 are recognized.
+// infinities and whole numbers from -256 to 256 are recognized; for small floats, no number is.
 bool Holds(DType dtype, double value);
-// Whether every value of `from` is exactly representable in `to`.
+// Whether every value of `from` is known to be exactly representable in `to`.
 bool Holds(DType to, DType from);
 
 // InvalidArgument if `definition` applies a function that has no value for integers, such as exp,

@@ -103,12 +103,13 @@ class Field {
 //     infinities included. NaN propagates through min, max, abs and sign; less and equal are 0 if
 //     an argument is NaN.
 //   * floor, ceil, round, trunc: the identity on |x| < 2^40, idempotent everywhere,
-//     ceil(x) = -floor(-x), round and trunc odd. mod and fmod: exact on integers below
+//     ceil(x) = -floor(-x), round and trunc odd. mod and fmod: exact on integers of magnitude below
 //     2^40 if b is not 0.
-//   * bit_and: commutative, exact on integers below 2^40, bit_and(x, x) = x, bit_and(x, 0) = 0.
+//   * bit_and: commutative, exact on integers of magnitude below 2^40, bit_and(x, x) = x,
+//     bit_and(x, 0) = 0.
 //   * pow(x, n) = x^n for integers |n| <= 4096, pow(x, 1/2) = sqrt(x), pow(1, x) = 1.
-//   * f(-x) = -f(x) for sin, tan, asin, atan, sinh, tanh, asinh, atanh, erf, so f(0) = 0; cos
-//     and cosh are even; exp, sqrt (except at 0) and cosh are positive.
+//   * f(-x) = -f(x) for sin, tan, asin, atan, sinh, tanh, asinh, atanh, erf, round_tf32, so
+//     f(0) = 0; cos and cosh are even; exp, sqrt (except at 0) and cosh are positive.
 //   * exp(0) = cos(0) = cosh(0) = 1, log(1) = acos(1) = acosh(1) = 0, sqrt(0) = 0, sqrt(1) = 1;
 //     exp(-inf) = 0, log(0) = -inf, tanh(inf) = erf(inf) = 1,
 //     exp(inf) = log(inf) = sqrt(inf) = sinh(inf) = asinh(inf) = inf.

@@ -21,7 +21,8 @@ struct LossScale {
 };
 
 // Whether no element of `gradients` is infinite or NaN, as bool[]: magnitudes are compared with the
-// largest number of their type. There must be at least one gradient.
+// largest number of their type, which must be f32 or f64. There must be at least one gradient. An
+// empty value if a gradient is empty.
 Value AllFinite(Formula& f, const std::vector<Value>& gradients);
 
 // s' and g'. `finite` is bool[].

@@ -12,13 +12,13 @@ namespace lemma {
 // Chooses the types in which the operators of a model are applied, one operator after the other. A
 // value that the model has in f32 is then f32 or `narrow`; other types stay. The rules, by
 // PrecisionRole (precision_role.h):
-//   kProduct  of f32 operands: takes and gives `narrow`. It stays in f32 if its operands depend on
-//             no weight, such as a table of positions.
+//   kProduct  of f32 operands: takes and gives `narrow`. It stays in f32 if none of its operands
+//             depends on a weight, as in the computation of a table of positions.
 //   kFollows  gives `narrow` if an operand is `narrow` and each other f32 operand is computed only
-//             from weights and constants that `narrow` can hold. Then it also takes `narrow` if
-//             all f32 operands are `narrow` and none is repeated (PrecisionRole::repeats); if not,
-//             it is computed in f32, and its result is rounded. An operator that does not give
-//             `narrow` takes and gives f32.
+//             from weights and constants in the range of `narrow`. Then it also takes `narrow` if
+//             all f32 operands are `narrow` and none is repeated (PrecisionRole::repeats);
+//             otherwise it is computed in f32, and its result is rounded. If it does not give
+//             `narrow`, it takes and gives f32.
 //   kWide     takes and gives f32.
 class MixedPrecision {
  public:

@@ -20,8 +20,8 @@ struct PrecisionRole {
   };
   Kind kind = Kind::kWide;
   // By operand, only for kFollows: whether the place that is read lacks an index of the output, as
-  // in a broadcast, so that the operand's gradient is a sum. (So are gradients of overlapping
-  // windows and of places that occur several times; these stay in 16 bits.)
+  // in a broadcast, so that the operand's gradient is a sum. (The gradients of overlapping windows
+  // and of elements that are read at several places are sums too, but stay in 16 bits.)
   std::vector<bool> repeats;
 };
 

@@ -18,7 +18,8 @@ struct TrainingOptions {
   Update update;
   std::string output;  // the model's output that the loss is computed from; empty: the first
   std::vector<std::string> frozen;  // weights that are not trained
-  // The new value of a running statistic is momentum * old value + (1 - momentum) * value of batch.
+  // The new value of a running statistic is momentum * old + (1 - momentum) * batch, where `batch`
+  // is the statistic of the batch.
   double batch_norm_momentum = 0.9;
   int64_t seed = 1;  // seed of dropouts in the first step; each step increases the seed by 1
   // If the L2 norm of all gradients together is larger than this, the gradients are scaled down to
@@ -46,7 +47,8 @@ struct TrainingStep {
   std::map<std::string, Tensor> state;
   // The number of classes for softmax cross entropy; otherwise 0.
   int64_t classes = 0;
-  int64_t products = 0;  // operators of the model that compute in TrainingOptions::precision
+  // The number of products of the model that take and give the 16-bit TrainingOptions::precision.
+  int64_t products = 0;
   // Float weights of the model that are not trained, with the reason: scalars; and weights that the
   // loss does not depend on, unless they are frozen or running statistics.
   struct Untrained {
@@ -70,8 +72,8 @@ struct TrainingStep {
 // InvalidArgument, with the reason, if the model lacks an output or weight that the options name,
 // the output does not fit the loss (LabelsType), a weight to be trained has no values, running
 // statistics are not weights with values or belong to two batch normalizations, two inputs or
-// outputs would have the same name, nothing can be trained, or an operator between a weight and the
-// loss is not differentiable.
+// outputs would have the same name, nothing can be trained, an operator between a weight and the
+// loss is not differentiable, or the loss is in f16 and loss_scale is above 65504.
 absl::StatusOr<TrainingStep> BuildTrainingStep(const Graph& model, const TrainingOptions& options);
 
 }  // namespace lemma

@@ -53,9 +53,10 @@ class TensorFiles {
 
 // The tensor that `proto` describes. `raw`, if it has data, takes the place of raw_data. Checks
 // sizes before any allocation. External data and `raw` of at least kMinSharedBytes are shared, not
-// copied, if they are aligned; but data with bools other than 0 and 1 are copied, and such bools
-// become 1. InvalidArgument if the data do not fit the type or are refused; Unimplemented for an
-// element type that Lemma does not know or cannot store.
+// copied, if they are aligned. Exceptions: packed values (graph/dtypes/packed_values.h) are
+// unpacked, and data with bools other than 0 and 1 are copied, where such bools become 1.
+// InvalidArgument if the data do not fit the type or are refused; Unimplemented for an element type
+// that Lemma does not know or cannot store.
 absl::StatusOr<Tensor> ToTensor(const onnx::TensorProto& proto, TensorFiles* files,
                                 const RawBytes& raw = {});
 // The same, with external data in `folder`; if `folder` is empty, external data are refused.

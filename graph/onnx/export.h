@@ -31,8 +31,9 @@ struct ExportOptions {
   // If all weights together exceed this many bytes, or the imported model kept weights in files,
   // StageOnnx and WriteOnnx put every weight above 1 KiB into a file next to the model.
   int64_t max_inline_bytes = 1'900'000'000;
-  // Receives one line, with the reason, if the written model's operator set is not info.opset.
-  // nullptr: not wanted.
+  // Receives one line, with the reason, if an operator or a type needs a later operator set than
+  // info.opset. There is no line if a graph that was not imported has opaque nodes of that later
+  // set. nullptr: not wanted.
   std::vector<std::string>* notes = nullptr;
 };
 

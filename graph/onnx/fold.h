@@ -16,10 +16,10 @@ namespace lemma {
 // allocated; OutOfRange if an element that serves as an index is outside its tensor.
 absl::StatusOr<std::vector<Tensor>> FoldNode(const Node& node, absl::Span<const Tensor> inputs);
 
-// Whether the node makes floats from a tensor of narrower integers with more than 64 elements and
-// more than one dimension above 1, as the dequantization of a weight does. The import does not
-// evaluate such a node: the floats would take more memory, and the graph would no longer contain
-// the integers that integer kernels need.
+// Whether the node makes floats from a tensor of narrower integers or small floats with more than
+// 64 elements and more than one dimension above 1, as the dequantization of a weight does. The
+// import does not evaluate such a node: the floats would take more memory, and the graph would no
+// longer contain the integers that integer kernels need.
 bool WidensIntegers(const Node& node);
 
 }  // namespace lemma

@@ -29,24 +29,26 @@ struct ImportOptions {
   // Sizes of symbolic dimensions by name; an unnamed dimension is called "INPUT.AXIS".
   std::map<std::string, int64_t> dims;
   // If true, dimensions that `dims` does not bind stay symbolic (graph/sizes/symbolic_size.h);
-  // `ranges` gives ranges of their sizes, by name. If false, the values of inputs that are given
-  // below bind such dimensions, and all others get the size `default_dim`; a note reports each.
+  // `ranges` gives ranges of their sizes, by name. If false, given values (below) and default
+  // values of inputs bind such dimensions, and all others get the size `default_dim`; a note
+  // reports each.
   bool symbolic = false;
   std::map<std::string, SizeRange> ranges;
   int64_t default_dim = 1;
   // With `symbolic`: if an operator cannot be imported because sizes that it reads may be too
   // short, ImportOnnx raises the least lengths of the dimensions in these sizes, unless `ranges`
-  // has them. If the import fails otherwise, a size is too short if the operator is an error there
-  // or means something else; if it would keep the operator as an opaque one, only if it is an
-  // error. If lengths do not help and an operator cannot be imported because sizes that it reads
-  // are symbolic, ImportOnnx fixes the dimensions in these sizes to numbers, unless `ranges` has
-  // one of the dimensions. If values of inputs are given, it takes the sizes of these values.
-  // Otherwise it tries UsualSize (graph/sizes/symbolic_size.h), 256, 512, 1024 and 2048, each also
-  // with some dimensions set to 1, and takes the sizes with the fewest opaque operators. Notes
-  // report the least lengths and the fixed sizes.
+  // has them. Which sizes are too short depends on the import without longer lengths: if it fails,
+  // the sizes at which the operator is an error or means something else; if it keeps the operator
+  // as an opaque one, only the sizes at which the operator is an error. If longer lengths do not
+  // help and an operator cannot be imported because sizes that it reads are symbolic, ImportOnnx
+  // fixes the dimensions in these sizes to numbers, unless `ranges` has one of the dimensions. If
+  // values of inputs are given, it takes the sizes of these values. Otherwise it tries UsualSize
+  // (graph/sizes/symbolic_size.h), 256, 512, 1024 and 2048, each also with some dimensions set to
+  // 1, and takes the sizes with the fewest opaque operators; it stops trying after about 10
+  // seconds. Notes report the least lengths and the fixed sizes.
   bool fixes_sizes = false;
-  // By dimension, a size at which the model will be used: its least length is not raised above it,
-  // nor above the size that it has in given values of inputs.
+  // By dimension, a size at which the model will be used. The least length of the dimension is not
+  // raised above this size, nor above the dimension's size in given values of inputs.
   std::map<std::string, int64_t> used_sizes;
   // Values of inputs by name. Unless `symbolic`, the shapes of these values bind symbolic
   // dimensions that `dims` does not bind. If an operator needs an input's value to determine
@@ -63,7 +65,8 @@ struct ImportOptions {
   // by the processor and does not save it. 0: 8 if a convolution's number of output channels is not
   // a multiple of 16, else 16.
   int64_t channel_block = 0;
-  // For training: keeps dropouts as operators that do nothing.
+  // For training: keeps dropouts as operators that do nothing, gives an Identity of a weight with
+  // equal elements a weight of its own, and notes the parameters that cannot be trained.
   bool training = false;
 };
 
@@ -81,16 +84,18 @@ struct ImportedModel {
   std::map<std::string, Tensor> fixed_inputs;
   // Whether the model uses the layout NCHWc and ImportOptions::channel_block could be 8 or 16.
   bool guesses_channel_block = false;
-  // Reasons for opaque operators, one line each: "node 'a' (TopK): unsupported: TopK (…)".
+  // Reasons for opaque operators, one line each:
+  // "node 'a' (TopK of operator set 17): unsupported: TopK (…)".
   std::vector<std::string> opaque;
 };
 
-// InvalidArgument if the model is damaged or contradicts itself; Unimplemented ("unsupported: OP
-// (reason)") if it uses something that Lemma lacks; FailedPrecondition if an operator needs numbers
-// for sizes that are symbolic. The message is one line with path, node and reason.
+// NotFound if there is no such file; InvalidArgument if the model is damaged or contradicts itself;
+// Unimplemented ("unsupported: OP (reason)") if it uses something that Lemma lacks;
+// FailedPrecondition if an operator needs numbers for sizes that are symbolic. The message is one
+// line with path, node and reason.
 absl::StatusOr<ImportedModel> ImportOnnx(const std::string& path,
                                          const ImportOptions& options = {});
-// Imports from memory; external data are refused.
+// Imports from memory: external data are refused, and ImportOptions::fixes_sizes has no effect.
 absl::StatusOr<ImportedModel> ImportOnnxBytes(absl::string_view bytes,
                                               const ImportOptions& options = {});
 

@@ -35,7 +35,7 @@ constexpr int64_t kMaxFoldElements = int64_t{1} << 16;
 // constants.
 bool IsTrained(const Tensor& tensor);
 // Marks in the doc_string of an initializer: with kConstantMark it becomes a constant, with
-// kWeightMark a weight, whatever IsTrained says. Only Lemma's export writes these marks.
+// kWeightMark a weight, even if IsTrained says otherwise. Only Lemma's export writes these marks.
 constexpr char kConstantMark[] = "lemma: constant";
 constexpr char kWeightMark[] = "lemma: weight";
 
@@ -99,7 +99,7 @@ class ModelImporter {
   // The value's elements, if they are known: a payload, or the result of a small computation from
   // payloads and from given or default values of inputs.
   std::optional<Tensor> Known(const Value& value);
-  // The same without values of inputs, for operators that do without constants.
+  // The same without values of inputs, for operators that can be imported without constants.
   std::optional<Tensor> KnownWithoutInputs(const Value& value);
   // As Known for integers that are used as sizes: an element may be a symbolic size
   // (graph/sizes/symbolic_size.h). For integers that are used otherwise, call Known.
@@ -141,7 +141,8 @@ class ModelImporter {
   void Note(std::string note);
   // Records a size that an operator needs to be longer.
   void AskFor(AskedSize asked) { asked_sizes_.push_back(std::move(asked)); }
-  // Forgets all but the first `count` recorded sizes: of a branch that runs only at some sizes.
+  // Forgets all but the first `count` recorded sizes: a branch that runs only at some sizes asked
+  // for the others.
   void ForgetAsked(size_t count) { asked_sizes_.resize(count); }
 
  private:

@@ -16,8 +16,8 @@ struct NamedTensor {
 };
 
 // Reads a serialized TensorProto. InvalidArgument if `bytes` is not a TensorProto or its data do
-// not fit its shape. Unimplemented ("unsupported: element type string") for a type that Lemma
-// lacks.
+// not fit its shape. Unimplemented ("unsupported: values of element type string") for a type that
+// Lemma lacks or does not store.
 absl::StatusOr<NamedTensor> ParseTensorProto(absl::string_view bytes);
 // Reads a file. Locations of external data are relative to its folder. Errors begin with the path.
 absl::StatusOr<NamedTensor> ReadTensorProto(const std::string& path);

@@ -18,8 +18,9 @@ namespace lemma {
 // end.
 //
 // An empty value stands for a zero of any shape: a sum leaves it out, and a product with it is
-// empty too. Formula simplifies multiplication by 1, addition of 0 and arithmetic on constants
-// whose elements are all equal, so that such operators do not appear in graphs.
+// empty too. Formula simplifies multiplication by 1, addition of 0 and arithmetic on constants of
+// one element, also on such constants that were expanded, so that such operators do not appear in
+// graphs.
 class Formula {
  public:
   // The type of ApplyOp (graph/builder.h).
@@ -60,6 +61,7 @@ class Formula {
   // test ? a : b. An empty `a` or `b` counts as zero. Both must have one element type.
   Value Where(const Value& test, const Value& a, const Value& b);
 
+  // Over the axes `axes`; x itself if there are none.
   Value Sum(const Value& x, std::vector<int64_t> axes, bool keepdims = false);
   Value Mean(const Value& x, std::vector<int64_t> axes, bool keepdims = false);
   // Sums x over the axes along which a tensor of `shape` repeats when it broadcasts to x's shape.

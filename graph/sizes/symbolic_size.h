@@ -28,7 +28,7 @@ namespace lemma {
 
 // The values that a symbolic dimension may have, from `least` to `most`, both included.
 struct SizeRange {
-  static constexpr int64_t kNoLimit = INT32_MAX;  // no axis is longer
+  static constexpr int64_t kNoLimit = INT32_MAX;  // the greatest `most`; means that none is given
   int64_t least = 1;
   int64_t most = kNoLimit;
 
@@ -60,8 +60,8 @@ std::optional<int64_t> ToSize(const IndexExpr& expr);
 
 // Parses an expression of numbers, dimensions, sums, differences, products, quotients rounded down
 // ("//"), parentheses, and the functions floor_div, mod, min and max, which SizeName prints. `dim`
-// gives the dimension of a name. nullopt if `text` is not such an expression, or if `dim` does not
-// know a name.
+// gives the dimension of a name. nullopt if `text` is not such an expression or is nested more than
+// 50 deep, or if `dim` does not know a name.
 std::optional<IndexExpr> ParseSize(
     absl::string_view text, const std::function<std::optional<IndexExpr>(const std::string&)>& dim);
 // Whether `text` may be the name of a dimension, rather than an expression.

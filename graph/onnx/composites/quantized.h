@@ -12,11 +12,11 @@
 
 namespace lemma::ops {
 
-// Unimplemented unless `dtype` is an integer type of 8 or 16 bits.
+// Unimplemented unless `dtype` is an integer type of at most 16 bits.
 absl::Status CheckNarrow(OnnxImport& node, DType dtype);
 
-// saturate(round(x) + zero) as `to`, an integer type of 8 or 16 bits. Ties are rounded to even. An
-// empty `zero` stands for 0.
+// saturate(round(x) + zero) as `to`, an integer type of at most 16 bits. Ties are rounded to even.
+// An empty `zero` stands for 0.
 Value RoundToSteps(OnnxBuild& b, const Value& x, const Value& zero, DType to);
 // RoundToSteps(b, x / scale, zero, to).
 Value Quantize(OnnxBuild& b, const Value& x, const Value& scale, const Value& zero, DType to);

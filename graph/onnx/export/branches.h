@@ -15,8 +15,8 @@ namespace lemma {
 using IfNames = absl::flat_hash_set<std::string>;
 
 // Joins If nodes that have the same condition and do not depend on each other. In `graph`, operands
-// must precede users; afterwards they may not, so the caller must order the nodes again. Does
-// nothing if `ifs` has more than 64 names.
+// must precede users. Afterwards this need not hold, and joined nodes may even depend on each other
+// in a cycle; the caller must order the nodes again. Does nothing if `ifs` has more than 64 names.
 void JoinIfs(const IfNames& ifs, onnx::GraphProto* graph);
 
 // Moves each node whose results only one branch reads into that branch, so that it is computed only

@@ -10,17 +10,18 @@
 
 namespace lemma {
 
-// The operator set from which on ONNX has the element type, and 1 for the types of the first sets.
+// The operator set from which on ONNX has the element type, if it is a small type; otherwise 1.
 int OpsetOfType(DType dtype);
 
-// The operator set from which on ONNX has the node's operator for its element types, if that is
-// later than the one with the types; otherwise 1.
+// The operator set from which on ONNX has the node's operator for its element types, if sets that
+// have the types may lack it: 21 for a transpose of small floats. Otherwise 1.
 int OpsetOfOperator(const Node& node);
 
 // Whether the node has operands or results of types for which ONNX lacks the operator: of small
 // types, it has only casts and a few operators that move elements.
 bool NeedsWiderTypes(const Node& node);
 // Writes the node with i8, u8 or f32 in place of small types, with casts before and after it.
+// Unimplemented if the operator's results would then have other types than these.
 absl::Status ExportInWiderTypes(OnnxExport& out);
 
 }  // namespace lemma

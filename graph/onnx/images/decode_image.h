@@ -19,8 +19,8 @@ enum class PixelFormat { kRgb, kBgr, kGrayscale };
 // these kinds of images: PNG with 16 bits per channel, JPEG in CMYK, BMP that is compressed, of
 // OS/2, or with 16 bits per pixel, PNM whose largest value is not 255. The message names the kind.
 // InvalidArgument for data in any other format, for a file that ends too early or is damaged, and
-// for an image without pixels or with more than 2^28. Damage inside the data of a JPEG is no error:
-// its pixels are those that libjpeg makes of it.
+// for an image without pixels or with more than 2^28. Damage inside the data of a JPEG is no error
+// unless the data end too early: the pixels are those that libjpeg makes of the data.
 absl::StatusOr<Tensor> DecodeImage(absl::string_view file, PixelFormat format);
 
 }  // namespace lemma::images

@@ -9,8 +9,8 @@
 namespace lemma::images {
 
 // A JPEG in gray gives one channel, any other JPEG three. Unimplemented for CMYK. InvalidArgument
-// if the file ends too early or libjpeg reports an error; other damage is repaired as libjpeg does
-// it.
+// if the file or one of its data segments ends too early, or if libjpeg reports an error; other
+// damage is repaired as libjpeg does it.
 absl::StatusOr<Pixels> ReadJpeg(absl::string_view file);
 
 }  // namespace lemma::images

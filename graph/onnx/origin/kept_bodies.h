@@ -14,8 +14,9 @@ namespace lemma {
 // Empty if `info` has no origin.
 absl::flat_hash_set<const Node*> KeptBodies(const Graph& graph, const OnnxInfo& info);
 
-// The same, but only for the model's loops (GRU, Loop, LSTM, RNN, Scan) and for nodes that sample
-// at computed positions (DeformConv, GridSample, RoiAlign).
+// The same, but only for the model's loops (GRU, Loop, LSTM, RNN, Scan, and DynamicQuantizeLSTM of
+// com.microsoft) and for nodes that sample at computed positions (DeformConv, GridSample,
+// RoiAlign).
 absl::flat_hash_set<const Node*> LoopBodies(const Graph& graph, const OnnxInfo& info);
 
 }  // namespace lemma

@@ -48,8 +48,8 @@ absl::StatusOr<Tensor> RoundedTo(FloatFormat format, const Tensor& tensor);
 
 // How weights become integers.
 struct WeightOptions {
-  // The bits of an integer: 8 or 7; if `block` is not 0, 8 or 4. With 7, sums cannot saturate on
-  // processors without VNNI, which add two products in 16 bits.
+  // The bits of an integer: 8 or 7; if `block` is not 0, 8 or 4. Processors without VNNI add two
+  // products in 16 bits; with 7 bits, these sums cannot saturate.
   int bits = 8;
   bool per_channel = true;  // one scale for each output channel; false: one for the tensor
   bool symmetric = true;    // i8 with zero point 0; false: u8, used with one scale for the tensor

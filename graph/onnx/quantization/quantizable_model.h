@@ -1,5 +1,5 @@
-// Quantizes ONNX models: finds the operators that can be computed on integers or on 16-bit floats,
-// and writes the model with some of them quantized. Everything else of the model stays as it is.
+// Quantizes ONNX models: finds the operators that can be computed on integers or on floats of fewer
+// bits, and writes the model with some of them quantized. The rest of the model stays as it is.
 #ifndef LEMMA_GRAPH_ONNX_QUANTIZATION_QUANTIZABLE_MODEL_H_
 #define LEMMA_GRAPH_ONNX_QUANTIZATION_QUANTIZABLE_MODEL_H_
 

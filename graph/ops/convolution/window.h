@@ -24,8 +24,8 @@ struct WindowAxis {
   }
   // The number of input positions from a window's first to its last.
   IndexExpr Reach() const { return (kernel - 1) * dilation + 1; }
-  // The number of windows that fit into the padded axis. With ceil_mode, also counts a last window
-  // that extends past the padded end, but no window that starts in the padding at the end.
+  // The number of windows that fit into the padded axis. With ceil_mode, this includes a last
+  // window that extends past the padded end, but no window that starts in the padding at the end.
   IndexExpr OutputSize(bool ceil_mode = false) const;
   // Whether it is known that no window covers padding.
   bool NeverPads(bool ceil_mode = false) const;

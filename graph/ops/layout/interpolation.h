@@ -72,8 +72,9 @@ absl::StatusOr<Value> Interpolate(OnnxImport& node, const Value& x,
                                   const std::vector<ResizeAxis>& axes, const Interpolation& how);
 
 // Linear interpolation to `sizes`; these and x's sizes may be symbolic. The resulting graph
-// computes positions and weights from the sizes. Unimplemented for integers, and for a mode
-// (`coordinates`) that needs to know the sizes.
+// computes positions and weights from the sizes. Unimplemented for integers, for a mode
+// (`coordinates`) that needs to know the sizes, and for pytorch_half_pixel and align_corners if the
+// new size of an axis may be 1.
 absl::StatusOr<Value> InterpolateAnySize(OnnxImport& node, const Value& x, const Shape& sizes,
                                          const std::string& coordinates);
 
