@@ -55,7 +55,8 @@ bool HasExactOutputs(const Definition& definition);
 
 // The definition with each output rounded to its element type, as if it had been stored and loaded
 // again for use in `arithmetic`. An output is unchanged if its values are known to be exact in its
-// type, or if its type is that of `arithmetic`: f32 for kFloat, f64 for kDouble, i64 for kInteger.
+// type, or if its type is the one of `arithmetic`: f32 for kFloat, f64 for kDouble, i64 for
+// kInteger.
 Definition WithStoredOutputs(Definition definition, Arithmetic arithmetic);
 
 }  // namespace lemma

@@ -11,8 +11,8 @@ namespace lemma {
 
 // Builds derivatives of function applications. The derivatives are values of type V; an object of
 // type F, the formula, computes with such values. There are two such types F: one builds operators
-// of a graph (graph/ops/formula.h), the other scalar expressions (graph/define/adjoint.cc). An
-// empty V, which V() makes, stands for zero.
+// of a graph (graph/ops/formula.h), the other builds scalar expressions (graph/define/adjoint.cc).
+// An empty V, which V() makes, stands for zero.
 //
 // F has the functions Add, Sub, Mul, Div, Neg, Square, Where, Op(name, operands) and Uniform of
 // lemma::Formula. Self is a class that derives from Derivatives and has the functions
@@ -60,10 +60,10 @@ class Derivatives {
     return formula_.Op("where", {negative, formula_.Op("ceil", {x}), formula_.Op("floor", {x})});
   }
 
-  // The gradient of max(a, b) goes to a where b < a, that of min(a, b) where a < b; elsewhere it
-  // goes to b. If a is a number, a and b change places first. If b is a number and the result
-  // exists already, the tests are written as b < max(a, b) and min(a, b) < b: these read the
-  // result, so a need not be kept.
+  // The gradient of max(a, b) goes to a where b < a, the gradient of min(a, b) goes to a where
+  // a < b; elsewhere the gradient goes to b. If a is a number, a and b change places first. If b is
+  // a number and the result exists already, the tests read the result instead of a: b < max(a, b)
+  // and min(a, b) < b. So a need not be kept.
   V OfExtreme(const ScalarExpr& e, const V& da, const V& db) {
     return OfExtreme(e, e.args()[0], e.args()[1], da, db);
   }

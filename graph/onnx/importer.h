@@ -83,7 +83,7 @@ class ModelImporter {
   // that this operator reads; dimensions of usual size 1 are left out if there are others. Empty if
   // the operator reads no symbolic dimensions.
   const DimValues& needed_sizes() const { return needed_sizes_; }
-  // After a run: the sizes that operators asked for in vain (AskFor).
+  // After a run: the sizes that operators need to be longer (AskFor).
   const std::vector<AskedSize>& asked_sizes() const { return asked_sizes_; }
   // After a run: sizes of all symbolic dimensions of inputs, chosen so that they fit together
   // (graph/sizes/totals.h). Sizes from ImportOptions::dims and from given values are kept; the

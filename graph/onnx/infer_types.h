@@ -13,7 +13,7 @@
 
 namespace lemma {
 
-// A type of which some sizes may be unknown.
+// A type whose sizes may be unknown.
 struct OpenType {
   DType dtype = DType::kF32;
   std::vector<std::optional<int64_t>> dims;

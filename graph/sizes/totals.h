@@ -18,7 +18,8 @@ namespace lemma {
 //   * If total_X is fixed, past_X changes instead or, if past_X is fixed too, kv_X or X. Without a
 //     past_X, total_X does not change.
 //   * A dimension whose name is an expression gets the value of the expression unless the dimension
-//     is fixed. The dimensions in the expression do not change; one that has no size counts as 1.
+//     is fixed. The dimensions in the expression do not change; a dimension without a size counts
+//     as 1.
 // No size becomes less than 1.
 void FitTotals(const std::set<std::string>& fixed, DimValues* sizes);
 

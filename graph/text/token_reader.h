@@ -15,7 +15,7 @@
 
 namespace lemma::text {
 
-// Errors have the form of ErrorAt (lexer.h); their position is that of the next token.
+// Errors have the form of ErrorAt (lexer.h); they name the position of the next token.
 class TokenReader {
  public:
   // `tokens` ends with kEnd. `file` is the name of the text in errors; it must outlive the reader.

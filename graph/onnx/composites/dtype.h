@@ -29,7 +29,7 @@ struct SmallCast {
 };
 // The attributes `saturate` and `round_mode` of the node.
 absl::StatusOr<SmallCast> ReadSmallCast(OnnxImport& node);
-// The attributes of ONNX's Cast that make it the operator `cast`.
+// The attributes with which ONNX's Cast computes the same as the operator `cast`.
 std::vector<std::pair<std::string, OnnxAttr>> CastAttributes(DType to);
 // `x` as ONNX's Cast converts it. This differs from Cast above in two ways. A float that becomes an
 // integer of 4 or 2 bits is rounded to the nearest integer, ties to even, and wraps. A number that

@@ -40,7 +40,7 @@ struct CallNames {
 
 // `node` must be opaque. The call compiles a graph for each combination of operand types, and of
 // operand values that the import reads; it keeps the 16 graphs used last. Unimplemented
-// ("unsupported: …") if `node` cannot be computed, whatever its operands are; InvalidArgument if
+// ("unsupported: …") if `node` cannot be computed for any operands; InvalidArgument if
 // the body of a Loop or Scan does not fit.
 absl::StatusOr<std::unique_ptr<OpaqueCall>> MakeCall(const Node& node, GraphCompiler compile,
                                                      const CallNames& names = {});

@@ -14,7 +14,7 @@ namespace lemma::structural {
 
 // How the operands and results of a node correspond to the inputs and outputs of its body. The
 // operands of Loop are a limit on the number of iterations, a condition, then states: values that
-// each iteration passes to the next. The operands of Scan are states, then tensors of which each
+// each iteration passes to the next. The operands of Scan are states, then tensors from which each
 // iteration reads one element along an axis. The body returns a condition (Loop only), then new
 // states, then one element of each result after the states.
 struct LoopSignature {

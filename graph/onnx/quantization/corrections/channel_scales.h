@@ -60,8 +60,8 @@ class ChannelScales {
   // by 2^-exponents[c]. All products are exact if Limit has set the exponents.
   void Move(const std::vector<ScaledOperand>& from, const std::vector<ScaledOperand>& to,
             const std::vector<int>& exponents);
-  // Replaces the operands of nodes whose constants changed. Each gets a constant of its own, also
-  // if others read the old one.
+  // Replaces the operands of nodes whose constants changed. Each operand gets a constant of its
+  // own, also if other nodes read the old constant.
   absl::Status Write(ModelEditor* editor) const;
 
  private:
