@@ -86,11 +86,12 @@ class ModelImporter {
   // After a run: the sizes that operators need to be longer (AskFor).
   const std::vector<AskedSize>& asked_sizes() const { return asked_sizes_; }
   // After a run: sizes of all symbolic dimensions of inputs, chosen so that they fit together
-  // (graph/sizes/totals.h). Sizes from ImportOptions::dims and from given values are kept; the
-  // others are usual sizes (UsualSize in graph/sizes/symbolic_size.h), changed where a sum requires
-  // it.
+  // (graph/sizes/totals.h). Sizes from ImportOptions::dims and from given or default values of
+  // inputs are kept; the others are usual sizes (UsualSize in graph/sizes/symbolic_size.h), changed
+  // where a sum requires it.
   DimValues UsualSizes() const;
-  // After a run: the sizes that given values of inputs have in dimensions that stay symbolic.
+  // After a run: the sizes that given or default values of inputs have in dimensions that stay
+  // symbolic.
   DimValues SizesOfValues() const;
   // After a run: the dimensions that have the size ImportOptions::default_dim, because nothing gave
   // a size.
