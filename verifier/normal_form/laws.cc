@@ -144,7 +144,7 @@ std::optional<std::pair<Atom, NormalForm>> Normalizer::CommonFactor(const Normal
 std::optional<NormalForm> Normalizer::LogLaw(const NormalForm& arg) {
   if (auto common = CommonFactor(arg)) {
     const auto& [atom, rest] = *common;
-    auto log_of_rest = [&]() -> NormalForm {
+    auto log_of_rest = [&, &rest = rest]() -> NormalForm {
       const bool is_one = rest.terms.size() == 1 && IsPlain(rest.terms[0]) &&
                           rest.terms[0].atoms.empty() && rest.terms[0].coefficient == Poly(1) &&
                           rest.terms[0].denominator == 1;

@@ -26,7 +26,8 @@ std::optional<std::pair<std::string, int64_t>> LeastLength(const AskedSize& aske
   std::map<std::string, SizeRange> dims;
   CollectDims(asked.size, &dims);
   if (dims.size() != 1 || IsResultSize(dims.begin()->second)) return std::nullopt;
-  const auto& [name, range] = *dims.begin();
+  const std::string& name = dims.begin()->first;
+  const SizeRange& range = dims.begin()->second;
   const int64_t most = std::min(range.most, kLongest);
   const auto is_enough = [&](int64_t length) {
     return IsEnough(asked.size, asked.least, name, range, {length, range.most});

@@ -145,8 +145,12 @@ void StoreOne(float x, ChainResult result, void* y, int64_t at) {
 
 // After all headers: an inline function of theirs must not use instructions that a machine may
 // lack.
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
+#else
 #pragma GCC push_options
 #pragma GCC target("avx2")
+#endif
 namespace avx2 {
 
 using Floats = __m256;
@@ -200,10 +204,18 @@ inline void StoreBytes(const Floats* x, bool is_signed, char* to) {
 #include "runtime/cpu/kernels/integers/chain_blocks.inc"
 
 }  // namespace avx2
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
 #pragma GCC pop_options
+#endif
 
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx512f,avx512dq"))), apply_to = function)
+#else
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512dq")
+#endif
 namespace avx512 {
 
 using Floats = __m512;
@@ -245,7 +257,11 @@ inline void StoreBytes(const Floats* x, bool /*is_signed*/, char* to) {
 #include "runtime/cpu/kernels/integers/chain_blocks.inc"
 
 }  // namespace avx512
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
 #pragma GCC pop_options
+#endif
 
 #endif
 

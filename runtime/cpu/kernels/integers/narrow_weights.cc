@@ -16,7 +16,7 @@ namespace {
 
 using Form = NarrowWeights::Form;
 
-constexpr int64_t kColumns = NarrowWeights::kColumns, kRun = NarrowWeights::kRun;
+constexpr int64_t kRun = NarrowWeights::kRun;
 constexpr int64_t BitsOf(Form form) {
   return form == Form::kFourBits ? 4 : form == Form::kEightBits ? 8 : 32;
 }
@@ -198,8 +198,12 @@ float NarrowWeights::At(int64_t k, int64_t j) const {
 
 // After all headers: an inline function of theirs must not use instructions that a machine may
 // lack.
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))), apply_to = function)
+#else
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl")
+#endif
 
 // sums[row * kColumns + c] for rows < kRows and for c < 8 if kRows is 1, c < 4 otherwise: the sums
 // of the group's columns that begin at `column`.
@@ -290,7 +294,11 @@ void NarrowWeights::MultiplyRows(const float* x, int64_t x_step, int64_t group, 
   }
 }
 
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
 #pragma GCC pop_options
+#endif
 
 void NarrowWeights::MultiplyGroup(const float* x, int64_t rows, int64_t x_step, int64_t group,
                                   float* sums) const {

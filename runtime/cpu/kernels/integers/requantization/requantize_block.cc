@@ -13,8 +13,12 @@ using Source = RequantizedBlock::Source;
 
 // After all headers: an inline function of theirs must not use instructions that a machine may
 // lack.
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))), apply_to = function)
+#else
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl")
+#endif
 
 inline __m512 LoadBytes(const char* from, __mmask16 which, bool is_signed) {
   const __m128i bytes = _mm_maskz_loadu_epi8(which, from);
@@ -146,7 +150,11 @@ const Runner* RunnersFor(const RequantizedBlock& b) {
   return saturates ? kRunners<2, true, kSource> : kRunners<2, false, kSource>;
 }
 
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
 #pragma GCC pop_options
+#endif
 
 }  // namespace
 
