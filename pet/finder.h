@@ -45,7 +45,7 @@ class PetFinder {
 
   // The rules for all subprograms of a graph, ordered by subprogram, then by cost. A candidate that
   // cannot be written as a rule (pet/rule.h) is left out. After CandidateOptions::deadline passes,
-  // no further subprogram is considered. Errors are those of CandidatesOf.
+  // no further subprogram is considered. Errors are those of SubprogramsOf and CandidatesOf.
   absl::StatusOr<std::vector<PetRule>> RulesFor(const Graph& graph);
 
   int64_t hits() const { return hits_; }  // number of answers from the cache

@@ -4,9 +4,10 @@
 // program. For most linear and bilinear operators, a table replaces the program: the program is run
 // on chosen vectors (such as 1, 2, 4, …), and its results show which elements it adds or
 // multiplies. The table is kept only if it agrees with the program on random vectors
-// (node_program.cc). If the operator is a polynomial of degree d, a wrong table passes this test
-// with a probability of at most d / 2^61. Other operators run as loop programs. A mistake here
-// could lose candidates, but not make a false rule, because every rule is proved later.
+// (node_program.cc). If the operator is a polynomial of degree d and has no Boolean operands, a
+// wrong table passes this test with a probability of at most d / 2^61. Other operators run as loop
+// programs. A mistake here could lose candidates, but not make a false rule, because every rule is
+// proved later.
 //
 // Values must be proper field elements (Field::is_special() false).
 #ifndef LEMMA_GENERATOR_ENUMERATION_KERNEL_H_
@@ -96,7 +97,8 @@ class KernelCompiler {
  public:
   explicit KernelCompiler(uint64_t seed) : state_(seed) {}
 
-  // `wanted`: for each output of the graph, the row-major positions of the elements to compute.
+  // The graph may have at most two inputs. `wanted`: for each of its outputs, the row-major
+  // positions of the elements to compute.
   absl::StatusOr<Kernel> Compile(const Graph& graph, const std::vector<std::vector<int>>& wanted);
   // How the operator of `node` is computed. The result lives as long as the compiler.
   absl::StatusOr<const NodeProgram*> ProgramOf(const NodePtr& node);

@@ -13,15 +13,16 @@ struct PrecisionRole {
     // All operands are floats, and the only output is a sum of products of elements of different
     // operands, possibly plus elements of further operands: matrix products and convolutions.
     kProduct,
-    // Moves, selects and compares elements, or computes with them by cheap functions
+    // Moves, selects, compares or converts elements, or computes with them by cheap functions
     // (scalar_fn::kCheap). There is no sum or product over an axis.
     kFollows,
     kWide,  // all others, such as softmax, sums, exp, and operators without a definition
   };
   Kind kind = Kind::kWide;
-  // By operand, only for kFollows: whether the place that is read lacks an index of the output, as
-  // in a broadcast, so that the operand's gradient is a sum. (The gradients of overlapping windows
-  // and of elements that are read at several places are sums too, but stay in 16 bits.)
+  // By operand, only for kFollows: whether one element is read for all values of some index of the
+  // output, as in a broadcast, so that the operand's gradient is a sum. (The gradients of
+  // overlapping windows and of elements that are read at several places are sums too, but stay in
+  // 16 bits.)
   std::vector<bool> repeats;
 };
 

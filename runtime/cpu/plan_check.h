@@ -9,13 +9,14 @@
 namespace lemma::cpu {
 
 // Internal unless the operands and results of each step lie inside live buffers, with the strides
-// in its kernel's spec, and no two elements that it writes share a place. O(steps * rank^2).
+// in its kernel's spec, and no two elements of one result share a place. O(steps * rank^2).
 absl::Status CheckPlaces(const CpuPlan& plan);
 
 // Internal unless each step finds in memory the elements of the values that its spec names (nothing
-// was overwritten too early), and every output of the graph is complete at the end. If an output is
-// not, the error names the output and no step. Follows each element through memory: O(bytes that
-// the steps move).
+// was overwritten too early), writes no result over its operands (except where its kernel works in
+// place), and every output of the graph is complete at the end. If an output is not, the error
+// names the output and no step. Follows each element through memory: O(bytes that the steps move).
+// The plan must pass CheckPlaces, because places outside a buffer are not noticed here.
 absl::Status CheckMovement(const CpuPlan& plan);
 
 // Internal if a step is skipped although an output of the graph depends on its result. Tries all

@@ -1,4 +1,5 @@
-// Searches for counterexamples by running both sides at small sizes. Internal to the prover.
+// Searches for counterexamples by running both sides at concrete sizes: small ones, and those that
+// constants suggest. Internal to the verifier.
 #ifndef LEMMA_VERIFIER_REFUTATION_REFUTER_H_
 #define LEMMA_VERIFIER_REFUTATION_REFUTER_H_
 

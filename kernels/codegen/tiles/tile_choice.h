@@ -55,7 +55,9 @@ struct TileChoice {
 
 // The sizes and the choice that a kernel was generated with.
 struct TileUse {
-  ProductSize size;  // of the whole sum
+  // Of the whole sum or, if the kernel computes a part that needs another precision, of this part.
+  // `bulk` is false if the copy engine cannot move the part's factors.
+  ProductSize size;
   TileChoice choice;
   ProductPrecision precision = ProductPrecision::kF32;
   // The slot of each factor that is a tensor's elements as they are, without a guard; otherwise -1.

@@ -14,7 +14,9 @@ struct ReadTraits {
   bool reduces = false;       // whether there is a reduction
   bool multiplies = false;    // whether one of them is a sum of products
   int functions = 0;          // scalar functions; per element if nothing is reduced
-  std::vector<double> reads;  // by input: the number of reads; open sizes count as 1
+  // By input: the number of reads. A read counts once for each combination of values of the
+  // variables in its index, so a broadcast element counts once. Open sizes count as 1.
+  std::vector<double> reads;
   // By input: whether it is read at an index that a tensor holds, as in a gather; all true if a
   // local is read so.
   std::vector<bool> at_loads;

@@ -1,5 +1,5 @@
-// Checks where a kernel for tensor cores changes factors of a product. Internal to
-// verifier/kernels.
+// Checks whether a kernel for tensor cores keeps the values of a product's factors when it converts
+// them to the cores' format. Internal to verifier/kernels.
 #ifndef LEMMA_VERIFIER_KERNELS_PRINTED_ROUNDINGS_H_
 #define LEMMA_VERIFIER_KERNELS_PRINTED_ROUNDINGS_H_
 
