@@ -9,14 +9,15 @@
 namespace lemma::generator {
 
 // The argument of TermStore::SetPrecedence, chosen from the known `pairs`: a number per variant;
-// the variant that comes first has the greatest number. With this order, normal forms are sums of
-// products rather than products of sums:
-// - f before g if a pair distributes f over g: f(g(x, y)) = g(f(x), f(y)).
+// the variant that comes first has the greatest number. The rules of the order:
+// - f comes before g if a pair distributes f over g: f(g(x, y)) = g(f(x), f(y)). So normal forms
+//   are sums of products rather than products of sums.
 // - A variant that can be written in terms of other variants comes before them.
-// - If f and g can be exchanged, f(g(x), y) = g(f(x, y)), f comes before g if this holds for more
-//   operands of f than of g: then g can stand at several places inside f, but only at one place
-//   outside f.
+// - If f(g(x), y) = g(f(x, y)), g may be applied to an operand of f or to the result of f. f comes
+//   before g if g may be applied to more operands of f than f to operands of g. So normal forms
+//   have g outside, where there is one place for it, and not on one of several operands.
 // - Constants come last.
+// Where pairs disagree about two variants, the majority decides.
 std::vector<int> PrecedenceOf(const OperatorSet& set, const std::vector<const Pair*>& pairs);
 
 }  // namespace lemma::generator

@@ -20,8 +20,8 @@ namespace lemma {
 //
 // Parameters may be any values, not only inputs and weights. A parameter counts as independent of
 // its operands: gradients go from the outputs back to the parameters, and not past them.
-// InvalidArgument if a seed and its output have different types, or if a path from a parameter to
-// an output goes through an operator that is not differentiable; the message names the operator.
+// InvalidArgument if a seed and its output have different types, or if a gradient on its way to a
+// parameter meets an operator that is not differentiable; the message names the operator.
 absl::StatusOr<std::vector<Value>> Gradient(absl::Span<const Value> outputs,
                                             absl::Span<const Value> seeds,
                                             absl::Span<const Value> parameters);

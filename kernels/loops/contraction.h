@@ -20,8 +20,8 @@ namespace loops {
 struct ContractionSource {
   std::vector<Axis> batch, m, n, k;
   ScalarExpr a, b;
-  // Whether the sum has a guard. The guard is moved into the factors: a factor that it excludes is
-  // 0. If the other factor is infinite or NaN, the term is then NaN instead of left out.
+  // Whether the sum has a guard. The guard is moved into the factors: where it is false, a factor
+  // is 0. If the other factor is infinite or NaN there, the term is NaN instead of left out.
   bool guarded = false;
 };
 

@@ -14,15 +14,16 @@ namespace lemma::cpu {
 // the kernel was built for. Strides identify the elements in memory, so swapped operands, a wrong
 // stride or a lost post-operation give another graph. A product of integers is read from its packed
 // weights, sizes, scales and steps; a product of floats and integer weights, from its packed
-// weights.
+// weights. Nodes that run by their definitions behind such a product are taken from the spec.
 //
 // Unimplemented, with a reason, for all other kernels and for primitives that cannot be read back;
-// Internal if a descriptor does not fit its operand's place in memory.
+// Internal if an operand is passed in a way that does not fit its place in memory or its type.
 absl::StatusOr<Graph> StatementOf(const CpuKernelSpec& spec, const Kernel& kernel);
 
 // The graph that the kernel should compute, for comparison with its statement: the spec's nodes
 // over the operands of the spec. A static operand with one element, which kernels use as a number,
-// becomes that number.
+// becomes that number. A static f32 operand that holds bf16 numbers, and that the kernel reads as
+// such, is cast to bf16 and back, which changes none of its elements.
 absl::StatusOr<Graph> MeaningOf(const CpuKernelSpec& spec, const StaticValues& statics);
 
 }  // namespace lemma::cpu

@@ -14,8 +14,9 @@
 namespace lemma {
 
 // Without blocks (WeightOptions::block), a weight becomes an 8-bit constant with a
-// DequantizeLinear. With blocks, the product becomes a MatMulNBits of com.microsoft. `notes`
-// receives the lines of QuantizedModel::notes.
+// DequantizeLinear, and BatchNormalization nodes among the operator's followers are folded into the
+// constants. With blocks, the product becomes a MatMulNBits of com.microsoft. `notes` receives the
+// lines of QuantizedModel::notes.
 absl::Status WriteWeightForm(const QuantizableModel::Impl& model, const QuantizationPlan& plan,
                              ModelEditor* editor, std::vector<std::string>* notes);
 

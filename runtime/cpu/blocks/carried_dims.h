@@ -19,18 +19,19 @@ namespace lemma::cpu {
 using CarriedDims = std::vector<std::vector<int>>;
 CarriedDims CarriedDimsOf(const Node& node);
 
-// A variable of the sum that is a node's result. The sum over all its indices is the sum of the
-// results of parts of the indices.
+// A variable over which the result of a node sums, and whose values can be divided into parts: the
+// result is the sum of the sums over the parts.
 struct SummedDim {
   int variable = -1;  // its position among the axes of the sum
   int64_t extent = 0;
-  // By input: the dimension that is read at exactly the variable; -1 if the input is read at the
-  // same places for every index.
+  // By input: the dimension that is read at exactly the variable; -1 as in CarriedDims.
   std::vector<int> dims;
 };
 
-// Empty if the definition of the node's only output is not a sum. Only for results in f32 and f64,
-// and for sums of integers: in other types, each part would be rounded to few digits.
+// The variables that can be divided, in ascending order of `variable`. Empty if the definition of
+// the node's only output is not a sum. Also empty unless the result is f32, f64, or an integer with
+// inputs of integers and truth values only: in other cases, the sum over a part would be rounded to
+// few digits or to an integer.
 //
 // Example: y[i, j] = sum_k x[i, k] * w[k, j] gives {{0, K, {1, 0}}}.
 std::vector<SummedDim> SummedDimsOf(const Node& node);

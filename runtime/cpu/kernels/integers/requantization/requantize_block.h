@@ -6,9 +6,9 @@
 
 namespace lemma::kernels {
 
-// A stage, from the block's first column on. The arrays have an element for each column, up to a
-// multiple of 16 columns. `slope` and `after` are nullptr unless the stage multiplies negative
-// numbers by `slope`; then it adds `after`.
+// A stage, from the block's first column on. The arrays have an element for each column, and are
+// filled up to a multiple of 16. `slope` and `after` are nullptr unless the stage multiplies
+// negative numbers by `slope` and then adds `after` to all numbers.
 struct StageColumns {
   const float* factor = nullptr;
   const float* addend = nullptr;
@@ -30,17 +30,18 @@ struct RequantizedBlock {
   int64_t other_step = 0;
   int num_stages = 1;
   StageColumns stages[2];
-  // Whether the last stage's bounds are those of the result's type, and no number before them is
-  // beyond 32 bits. Not used for floats, which may be infinite.
+  // Whether the last stage's bounds are those of the result's type, and every number to which they
+  // are applied fits into 32 bits. Not used for floats, which may be infinite.
   bool saturates = false;
   bool x_is_signed = false, y_is_signed = false;
   char* y = nullptr;
   int64_t y_step = 0;
 };
 
-// Computes and stores the rows, except those with a doubtful result: one whose nearest integer the
-// error may change. Writes the indices of these rows to `doubtful`, which must have room for all
-// rows, and returns their number. Only on machines for which BestIntegerIsa() is kVnni.
+// Computes and stores the rows, except those in which a stage has a doubtful number: NaN, or a
+// number whose nearest integer the error may change. Writes the indices of these rows to
+// `doubtful`, which must have room for all rows, and returns their number. Only on machines for
+// which BestIntegerIsa() is kVnni.
 int64_t RunBlock(const RequantizedBlock& block, int64_t* doubtful);
 
 }  // namespace lemma::kernels
