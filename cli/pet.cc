@@ -29,6 +29,7 @@ absl::StatusOr<Graph> ReadGraph(const PetFlags& flags, const std::vector<std::st
   if (flags.example.empty()) {
     auto path = OneArgument("MODEL", positional);
     if (!path.ok()) return path.status();
+    if (absl::Status s = api::CheckOutputs({flags.svg}, {*path}); !s.ok()) return s;
     auto model = flags.common.Load(*path);
     if (!model.ok()) return model.status();
     return std::move(model->graph);

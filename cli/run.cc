@@ -2,6 +2,7 @@
 #include "api/run.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -55,9 +56,21 @@ absl::StatusOr<int> ExecuteAtSizes(RunFlags& flags, const std::string& path) {
   return kExitOk;
 }
 
+// An error if a result would be written over the model at `path`.
+absl::Status CheckResults(const RunFlags& flags, const std::string& path, int outputs) {
+  std::vector<std::string> results = {flags.trace};
+  for (int i = 0; i < outputs && !flags.outputs.empty(); ++i) {
+    const std::string file = absl::StrCat(flags.outputs, "/output_", i, flags.npy ? ".npy" : ".pb");
+    if (std::filesystem::exists(file)) results.push_back(file);
+  }
+  return api::CheckOutputs(results, {path});
+}
+
 absl::StatusOr<int> Execute(const RunFlags& flags, const std::string& path) {
   auto model = flags.common.Load(path);
   if (!model.ok()) return model.status();
+  const int outputs = static_cast<int>(model->graph.outputs().size());
+  if (absl::Status s = CheckResults(flags, path, outputs); !s.ok()) return s;
   if (flags.serve) {
     auto prepared =
         api::PreparedModel::Make(*model, flags.common.Execution(), flags.common.InputValues());

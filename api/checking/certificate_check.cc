@@ -81,7 +81,7 @@ absl::StatusOr<Graph> AsWritten(const Graph& graph, const Model& input, const Mo
   return std::move(model->graph);
 }
 
-// Default values of inputs are part of a model's meaning.
+// Default values of inputs are part of a model's meaning. Only ONNX files store them.
 bool SameDefaults(const OnnxInfo& a, const OnnxInfo& b) {
   return std::equal(a.defaults.begin(), a.defaults.end(), b.defaults.begin(), b.defaults.end(),
                     [](const auto& x, const auto& y) {
@@ -141,7 +141,7 @@ bool SameFixedInputs(const FixedInputs& a, const FixedInputs& b) {
 // The reason why these are not the models of the certificate, before its steps are looked at.
 CheckResult WrongModels(const Model& input, const Model& output, const Certificate& certificate,
                         const CheckOptions& options) {
-  if (!SameDefaults(input.info, output.info)) {
+  if (output.format == ModelFormat::kOnnx && !SameDefaults(input.info, output.info)) {
     return No("inputs have other default values than the output's");
   }
   if (UsedDims(input, certificate.dims) != certificate.dims) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
@@ -53,11 +54,12 @@ std::string Describe(const Substitution& rule, const std::vector<std::string>& v
   for (size_t i = 0; i < vars.size(); ++i) {
     absl::StrAppend(&text, i ? ", " : "", rule.vars[i].name, " = ", vars[i]);
   }
+  const char* separator = "; ";
   for (size_t i = 0; i < symbols.size(); ++i) {
     if (!symbols[i]) continue;
     auto value = ToAttrValue(*symbols[i]);
     if (!value) continue;
-    absl::StrAppend(&text, i ? ", " : "; ", rule.symbols[i].name, " = ", ToString(*value));
+    absl::StrAppend(&text, std::exchange(separator, ", "), rule.symbols[i].name, " = ", ToString(*value));
   }
   return text + ")";
 }

@@ -273,6 +273,12 @@ TEST(CertificateCommandTest, AnInputWithADefaultStaysOne) {
   EXPECT_THAT(result.err, HasSubstr("input 'w' has a default value"));
   EXPECT_THAT(RunLemma({"show", out}).out, HasSubstr("w: f32[4,3]"));
   EXPECT_EQ(RunLemma({"check", in, out, cert}).exit_status, 0);
+  // Other files store no default values: there, every input has to be given.
+  const std::string text_out = folder + "/out.lemma";
+  ASSERT_EQ(RunLemma({"optimize", in, "-o", text_out, "--cost=analytic", "--runs=3"}).exit_status,
+            0);
+  const LemmaResult without = RunLemma({"check", in, text_out, text_out + ".cert"});
+  EXPECT_EQ(without.exit_status, 0) << without.out << without.err;
   // Without a given value, the input has its default, whatever the seed.
   const std::string given = folder + "/given";
   ASSERT_EQ(RunLemma({"run", in, "--outputs", given, "--runs=1"}).exit_status, 0);

@@ -55,6 +55,11 @@ TEST_F(FilesTest, TheInputIsNotOverwrittenUnderAnyOfItsNames) {
   ExpectOneLine(Optimize(Path("o.lemma"), {"--report", model_}), {"would overwrite the input"});
   ExpectOneLine(Optimize(Path("o.lemma"), {"--certificate", model_}), {"would overwrite"});
   ExpectOneLine(RunLemma({"train", model_, "--loss=mse", "-o", model_}), {"would overwrite"});
+  ExpectOneLine(RunLemma({"run", model_, "--trace", model_}), {"would overwrite"});
+  ExpectOneLine(RunLemma({"pet", model_, "--svg", model_}), {"would overwrite"});
+  fs::create_hard_link(model_, Path("output_0.pb"));
+  ExpectOneLine(RunLemma({"run", model_, "--outputs", folder_}),
+                {"output_0.pb", "would overwrite"});
   EXPECT_EQ(ReadAll(model_), kModel);
   EXPECT_FALSE(fs::exists(Path("o.lemma")));
 }

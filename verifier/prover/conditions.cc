@@ -21,8 +21,9 @@ std::map<std::string, bool> ConditionsOf(const Statement& statement) {
   for (const Guard& guard : statement.requirements) conditions[guard.ToString()] = false;
   std::set<std::vector<Facts>> seen;
   for (auto& [name, says] : conditions) {
-    const auto guard = std::find_if(statement.requirements.begin(), statement.requirements.end(),
-                                    [&name = name](const Guard& g) { return g.ToString() == name; });
+    const auto guard =
+        std::find_if(statement.requirements.begin(), statement.requirements.end(),
+                     [&name = name](const Guard& g) { return g.ToString() == name; });
     std::vector<Facts> cases = builder.Cases(*guard, true, {});
     for (Facts& facts : cases) {
       for (Fact& fact : facts) fact = arith.SimplifyFact(sizes, fact);
