@@ -24,11 +24,15 @@ struct PrecisionOptions {
   int architecture = 90;
 };
 
-// The error of an output, where y are its elements and r the elements in f64.
+// The error of an output, where y are its elements and r the elements in f64. If all r are 0, the
+// differences are not divided.
 struct PrecisionError {
   std::string output;
   double largest = 0;   // max |y - r| / max |r|
   double relative = 0;  // sqrt(sum (y - r)^2 / sum r^2)
+  // The greatest `largest` with which `run --expect` accepts this output in this precision: its
+  // tolerance (runtime/tolerance.h), which is relative to max(1, max |r|), in units of max |r|.
+  double allowed = 0;
 };
 
 // A model in one precision of products.
@@ -47,11 +51,9 @@ struct PrecisionRow {
   // By output with floats, in the order of the outputs. Infinite if an element is not finite
   // although it is in f64.
   std::vector<PrecisionError> errors;
-  // The largest PrecisionError::largest and ::relative of `errors`; 0 if no output has floats.
-  double largest = 0, relative = 0;
-  // The largest difference of an output that `run --expect` allows in this precision
-  // (runtime/tolerance.h), relative to max(1, max |r|).
-  double allowed = 0;
+  // `largest` and `allowed` of the output whose `largest` is the greatest multiple of its
+  // `allowed`, and the greatest `relative` of all outputs. 0 if no output has floats.
+  double largest = 0, allowed = 0, relative = 0;
 };
 
 struct PrecisionResult {
@@ -60,7 +62,8 @@ struct PrecisionResult {
   int64_t not_finite = 0;
   double reference_seconds = 0;  // for the execution in f64
 
-  bool within() const;  // whether `largest` is at most `allowed` in each row
+  // Whether `largest` is at most `allowed` in each row, that is, for each output.
+  bool within() const;
 };
 
 // Executes the model by its definitions with all values in f64, and once for each precision on the

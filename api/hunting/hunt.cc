@@ -78,7 +78,7 @@ std::string SignatureOf(const Graph& graph, const Difference& difference) {
 class Hunter {
  public:
   Hunter(const HuntOptions& options, Engine* engine, std::unique_ptr<hunt::Cases> cases)
-      : options_(options), engine_(*engine), judge_(engine), cases_(std::move(cases)) {
+      : options_(options), judge_(engine), cases_(std::move(cases)) {
     result_.engine = engine->Name();
   }
 
@@ -263,7 +263,6 @@ class Hunter {
   }
 
   const HuntOptions& options_;
-  Engine& engine_;
   const hunt::Judge judge_;
   const std::unique_ptr<hunt::Cases> cases_;
   HuntResult result_;

@@ -240,6 +240,7 @@ absl::StatusOr<Judgment> Judge::JudgeSubject(const Subject& subject) const {
     highest->outcome = Outcome::kDiffers;
   }
   if (highest->outcome != Outcome::kDiffers) {
+    lowest->difference.reset();
     highest->difference.reset();
     return highest->outcome == Outcome::kAgrees ? lowest : highest;
   }

@@ -30,9 +30,10 @@ class Reducer {
     while (Do(operators)) {
     }
     if (options_.is_known && options_.is_known(best_)) return std::move(best_);
-    while (Do({&Reducer::FewerOperands, &Reducer::FewerLeaves, &Reducer::SmallerSizes,
-               &Reducer::SimplerAttributes, &Reducer::SimplerValues, &Reducer::UsualOpset}) |
-           Do(operators)) {
+    for (bool changed = true; changed;) {
+      changed = Do({&Reducer::FewerOperands, &Reducer::FewerLeaves, &Reducer::SmallerSizes,
+                    &Reducer::SimplerAttributes, &Reducer::SimplerValues, &Reducer::UsualOpset});
+      changed = Do(operators) || changed;
     }
     return std::move(best_);
   }

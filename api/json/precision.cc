@@ -11,7 +11,8 @@ Json ToJson(const PrecisionResult& result) {
     for (const PrecisionError& error : row.errors) {
       Json entry = Json::Object();
       entry.Set("output", error.output).Set("largest", error.largest);
-      errors.Add(std::move(entry.Set("relative", error.relative)));
+      entry.Set("relative", error.relative).Set("allowed", error.allowed);
+      errors.Add(std::move(entry));
     }
     Json json = Json::Object();
     json.Set("precision", codegen::Name(row.precision))

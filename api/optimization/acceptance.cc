@@ -24,8 +24,9 @@ constexpr double kLeastGain = 0.005, kClearGain = 0.01;
 constexpr double kCertainLoss = 0.01, kLeastProductGain = 0.01;
 constexpr double kMaxSeconds = 60;  // of one batch of runs
 constexpr int kBatches = 4;
-// For another program: batches that a gain has to hold in, each with both graphs loaded anew.
-constexpr int kLeastRenewed = 3;
+// For another program: batches that a gain has to hold in, each with both graphs loaded anew. If
+// there is no time left, they have so many runs, except the first.
+constexpr int kLeastRenewed = 3, kLateRuns = 3;
 // The time for the batches of one contender that a passed deadline does not shorten: a search that
 // takes all the time there is should not make a small model lose what was found.
 constexpr double kLateSeconds = 2;
@@ -117,7 +118,9 @@ absl::Status Time(Pair pair, absl::Span<const Tensor> inputs, bool is_certain,
   const bool renews = options.only_executed || options.renews_within_batch;
   int groups = 0;
   for (int batch = 0; batch < kBatches; ++batch) {
-    for (int left = options.runs; left > 0; left -= group, ++groups) {
+    const bool is_late = batch > 0 && enough.Passed();
+    const int runs = is_late ? std::min(options.runs, kLateRuns) : options.runs;
+    for (int left = runs; left > 0; left -= group, ++groups) {
       if (renews && groups > 0) {
         if (absl::Status s = pair.Renew(groups, options); !s.ok()) return s;
       }
@@ -129,9 +132,9 @@ absl::Status Time(Pair pair, absl::Span<const Tensor> inputs, bool is_certain,
       b.insert(b.end(), (*ms)[1].begin(), (*ms)[1].end());
     }
     result->found = PairedRatio(a, b);
-    if (result->found->low >= 1 - kLeastGain || enough.Passed()) break;
+    if (result->found->low >= 1 - kLeastGain) break;
     if (batch + 1 < least) continue;
-    if (result->found->high <= 1 - kClearGain || is_certain) break;
+    if (result->found->high <= 1 - kClearGain || is_certain || enough.Passed()) break;
   }
   result->runs = static_cast<int>(a.size());
   result->ms_before = Median(a);

@@ -49,16 +49,18 @@ struct AcceptanceOptions {
   // execute operators that have no definition in Lemma. Then nothing is accepted without execution:
   // an input that cannot be executed is an error, and a contender that cannot be executed is
   // rejected. If the input has operators without a definition, the executions of both graphs are
-  // compared. Unless the deadline passes before, the times of at least three batches of runs must
-  // show a gain. Both graphs are compiled anew for each batch. No contender counts as certain.
+  // compared. The times of at least three batches of runs must show a gain; those that begin after
+  // the deadline have three runs each. Both graphs are compiled anew for each batch. No contender
+  // counts as certain.
   bool only_executed = false;
   // The back end whose plans give the memory use, if the model is optimized for a device that is
   // not present. nullptr: the memory use is that of the executing back end. Must outlive the call.
   Backend* planner = nullptr;
   // The quantity to reduce. kPareto: the product of time and memory or, with a limit, time.
   optimizer::Objective objective = {};
-  // Timing stops at the deadline, but each contender gets at least two seconds. A comparison that
-  // is open at this time counts as "not better".
+  // No further batch of runs begins after the deadline, but each contender gets at least two
+  // seconds, at least one batch and, with only_executed, three. A comparison that is open then
+  // counts as "not better".
   Deadline deadline;
 };
 

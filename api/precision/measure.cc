@@ -57,24 +57,48 @@ absl::StatusOr<std::vector<Tensor>> Inputs(const Model& model, const InputOption
   return RandomStepInputs(model.graph, options.seed, options.int_range);
 }
 
-PrecisionError ErrorOf(const Tensor& actual, const Tensor& expected) {
-  PrecisionError error;
-  double most = 0, largest = 0, squares = 0, differences = 0;
-  for (int64_t i = 0; i < expected.size(); ++i) {
-    const double r = expected.AtDouble(i), y = actual.AtDouble(i);
-    if (!std::isfinite(r)) continue;
-    // Not std::max, which drops NaN.
+// `expected` is in f64, and so are the numbers that are compared.
+PrecisionError ErrorOf(const Tensor& actual, const Tensor& expected, double tolerance) {
+  std::vector<double> elements = actual.ToDoubles();
+  double most = 0, squares = 0, differences = 0;
+  for (size_t i = 0; i < elements.size(); ++i) {
+    const double r = expected.AtDouble(static_cast<int64_t>(i));
+    double& y = elements[i];
+    if (!std::isfinite(r)) {
+      y = r;  // left out
+      continue;
+    }
     const double difference =
         std::isfinite(y) ? std::abs(y - r) : std::numeric_limits<double>::infinity();
     most = std::max(most, std::abs(r));
-    largest = std::max(largest, difference);
     squares += r * r;
     differences += difference * difference;
   }
-  const auto quotient = [](double a, double b) { return a == 0 ? 0 : a / b; };
-  error.largest = quotient(largest, most);
+  const Difference compared =
+      Compare(*Tensor::FromDoubles(expected.type(), elements), expected, tolerance);
+  const auto quotient = [](double a, double b) { return b == 0 ? a : a / b; };
+  PrecisionError error;
+  error.largest = quotient(compared.largest, most);
   error.relative = quotient(std::sqrt(differences), std::sqrt(squares));
+  error.allowed = quotient(tolerance * compared.scale, most);
   return error;
+}
+
+// How much of its tolerance an output uses.
+double ShareOf(const PrecisionError& error) {
+  return error.largest == 0 ? 0 : error.largest / error.allowed;
+}
+
+// Sets what the row says of all outputs.
+void Summarize(PrecisionRow* row) {
+  double most = -1;
+  for (const PrecisionError& error : row->errors) {
+    row->relative = std::max(row->relative, error.relative);
+    if (ShareOf(error) <= most) continue;
+    most = ShareOf(error);
+    row->largest = error.largest;
+    row->allowed = error.allowed;
+  }
 }
 
 int64_t CountNotFinite(const std::vector<Tensor>& outputs) {
@@ -155,13 +179,10 @@ absl::StatusOr<PrecisionResult> MeasurePrecisions(const Model& model,
     const std::vector<double> tolerances = RelativeTolerances(graph, {}, precision);
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (!IsFloat(outputs[i].dtype())) continue;
-      PrecisionError error = ErrorOf(outputs[i], expected[i]);
-      error.output = graph.output_names()[i];
-      row.largest = std::max(row.largest, error.largest);
-      row.relative = std::max(row.relative, error.relative);
-      row.allowed = std::max(row.allowed, tolerances[i]);
-      row.errors.push_back(std::move(error));
+      row.errors.push_back(ErrorOf(outputs[i], expected[i], tolerances[i]));
+      row.errors.back().output = graph.output_names()[i];
     }
+    Summarize(&row);
     result.rows.push_back(std::move(row));
   }
   return result;

@@ -1,11 +1,11 @@
 #include "api/refereeing/certificate_file.h"
 
 #include <map>
-#include <random>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "api/models/option_error.h"
+#include "api/models/random_values.h"
 #include "api/optimization/certificate_file.h"
 #include "api/refereeing/sides.h"
 #include "base/deadline.h"
@@ -98,7 +98,7 @@ absl::StatusOr<VerdictCheck> CheckVerdict(const std::string& before, const std::
     return No("the symbolic dimensions are not those of the certificate");
   }
   VerdictCheck answer;
-  answer.seed = options.seed ? *options.seed : std::random_device()();
+  answer.seed = options.seed ? *options.seed : DrawSeed();
   referee::CertificateCheckOptions engine;
   engine.prover.work = options.work;
   engine.prover.interrupted = options.interrupted;

@@ -119,15 +119,17 @@ ExplainedRule Explainer::Explain(const Substitution& rule, bool is_member) const
   return explained;
 }
 
-// The rules removed from a file, if there is a file of them.
-absl::StatusOr<std::optional<RulesFile>> LoadLeftOut(const std::string& path,
-                                                     const ExplainOptions& options) {
-  std::error_code error;
-  const std::string pruned = options.pruned.empty() ? PrunedRulesPath(path) : options.pruned;
-  if (options.pruned.empty() && !std::filesystem::exists(pruned, error)) return std::nullopt;
-  auto file = LoadRulesFile(pruned);
-  if (!file.ok()) return file.status();
-  return *std::move(file);
+// The files of rules removed from `path`.
+absl::StatusOr<std::vector<RulesFile>> LoadLeftOut(const std::string& path,
+                                                   const ExplainOptions& options) {
+  std::vector<RulesFile> files;
+  for (const std::string& pruned :
+       options.pruned.empty() ? PrunedRulesFiles(path) : std::vector<std::string>{options.pruned}) {
+    auto file = LoadRulesFile(pruned);
+    if (!file.ok()) return file.status();
+    files.push_back(*std::move(file));
+  }
+  return files;
 }
 
 // Loads `what` as a file, because no rule has that name.
@@ -172,7 +174,9 @@ absl::StatusOr<Explanations> Explain(const std::string& rules, const std::string
     result.rules.push_back(explainer.Explain(*rule, true));
     return result;
   }
-  if (const Substitution* rule = *left_out ? FindRule(**left_out, what) : nullptr) {
+  for (const RulesFile& removed : *left_out) {
+    const Substitution* rule = FindRule(removed, what);
+    if (rule == nullptr) continue;
     result.rules.push_back(explainer.Explain(*rule, false));
     result.rules.back().left_out = NoteOf(*rule);
     return result;

@@ -26,14 +26,18 @@ std::string Header(const std::string& text) {
   return end == std::string::npos || rule < end ? "" : text.substr(0, end + 1);
 }
 
-// The text of the rules removed from the file earlier.
+// The text of the rules removed earlier from the file, or from the files of a list.
 absl::StatusOr<std::string> LeftOutBefore(const std::string& path) {
-  std::error_code error;
-  const std::string pruned = PrunedRulesPath(path);
-  if (!std::filesystem::exists(pruned, error)) return std::string();
-  auto file = LoadRulesFile(pruned);
+  const std::vector<std::string> pruned = PrunedRulesFiles(path);
+  if (pruned.empty()) return std::string();
+  auto file = LoadRulesFile(absl::StrJoin(pruned, ","));
   if (!file.ok()) return file.status();
-  return file->text;
+  if (!file->text.empty()) return file->text;
+  std::string text;
+  for (const Substitution& rule : file->rules) {
+    absl::StrAppend(&text, text.empty() ? "" : "\n", PrintRule(rule));
+  }
+  return text;
 }
 
 absl::Status CheckProved(const std::string& path, const std::vector<Substitution>& rules) {

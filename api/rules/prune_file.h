@@ -31,7 +31,7 @@ struct PrunedFile {
 
 // Reads `rules` with LoadRulesFile (api/rules/rules_file.h). Writes the rules that do not follow
 // from others (rewrite/derivation/prune.h) to options.output. Writes the removed rules to
-// PrunedRulesPath(options.output), after the rules in PrunedRulesPath(rules), which earlier calls
+// PrunedRulesPath(options.output), after the rules in PrunedRulesFiles(rules), which earlier calls
 // removed; if neither this call nor earlier calls removed a rule, deletes the file
 // PrunedRulesPath(options.output).
 // FailedPrecondition if a rule is not proved, because derivations must not use it. Cancelled, with

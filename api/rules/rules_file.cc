@@ -64,6 +64,13 @@ bool IsText(const std::string& bytes) {
   });
 }
 
+// The entries of a list of files and sets; the path alone if it is no list.
+std::vector<std::string> EntriesOf(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::exists(path, error)) return {path};
+  return absl::StrSplit(path, ',');
+}
+
 // The rules of several files, one after the other; of rules with the same name and text, the first.
 absl::StatusOr<RulesFile> RulesOfFiles(const std::vector<std::string>& paths, RuleKinds kinds) {
   RulesFile all;
@@ -103,10 +110,9 @@ absl::StatusOr<RulesFile> RulesOfFiles(const std::vector<std::string>& paths, Ru
 absl::StatusOr<RulesFile> LoadRulesFile(const std::string& path, RuleKinds kinds) {
   if (path.empty() || path == kAllRules) return AllRules();
   if (path == kStarterRules) return StarterRules();
+  const std::vector<std::string> entries = EntriesOf(path);
+  if (entries.size() > 1) return RulesOfFiles(entries, kinds);
   std::error_code error;
-  if (absl::StrContains(path, ',') && !std::filesystem::exists(path, error)) {
-    return RulesOfFiles(absl::StrSplit(path, ','), kinds);
-  }
   if (std::filesystem::is_directory(path, error)) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": is a folder, not a file of rules"));
   }
@@ -138,6 +144,17 @@ std::string TextOf(const RulesFile& file) {
 
 std::string PrunedRulesPath(const std::string& path) {
   return absl::StrCat(absl::StripSuffix(path, ".txt"), ".pruned.txt");
+}
+
+std::vector<std::string> PrunedRulesFiles(const std::string& path) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (const std::string& entry : EntriesOf(path)) {
+    if (entry.empty() || entry == kAllRules || entry == kStarterRules) continue;
+    std::string pruned = PrunedRulesPath(entry);
+    if (std::filesystem::exists(pruned, error)) files.push_back(std::move(pruned));
+  }
+  return files;
 }
 
 namespace {

@@ -52,6 +52,9 @@ std::string TextOf(const RulesFile& file);
 // The path of the rules that were removed from the file because they follow from its other rules:
 // "rules.pruned.txt" for "rules.txt".
 std::string PrunedRulesPath(const std::string& path);
+// For a path as in LoadRulesFile: the existing files among PrunedRulesPath of the file or, for a
+// list, of each file in the list. Built-in sets have none.
+std::vector<std::string> PrunedRulesFiles(const std::string& path);
 
 // InvalidArgument, with similar names if any, if a name belongs to no rule.
 absl::Status CheckRuleNames(const std::vector<std::string>& names, const RulesFile& file);

@@ -141,6 +141,7 @@ absl::Status DefineGradient(const OperatorText& text, const OpDef& forward, int 
                             OpContext& c) {
   const int given = static_cast<int>(text.params.size());
   std::vector<ExprType> inputs;
+  inputs.reserve(text.params.size());
   for (int i = 0; i < given; ++i) inputs.push_back(c.input(i));
   OpContext context(forward, inputs, c.attrs(), OpContext::Mode::kFull);
   LEMMA_RETURN_IF_ERROR(forward.define(context));
@@ -214,8 +215,8 @@ void AddOnnx(const OperatorText& text, OpDef* op) {
   for (const AttrSpec& attr : op->attrs) names.emplace_back(attr.name, attr.name);
   OnnxImporter importer;
   importer.op_type = type;
-  importer.import = [name = op->name, op_attrs = op->attrs, count = op->max_inputs](
-                        OnnxImport& node) -> absl::StatusOr<std::vector<Value>> {
+  importer.import = [name = op->name,
+                     op_attrs = op->attrs](OnnxImport& node) -> absl::StatusOr<std::vector<Value>> {
     std::vector<Value> inputs;
     for (int i = 0; i < node.num_inputs(); ++i) {
       LEMMA_ASSIGN_OR_RETURN(Value input, node.Input(i));

@@ -110,7 +110,7 @@ struct GridOptions {
   // The device's compute capability, 90 for sm_90; decides which instructions products may use.
   int architecture = kWarpgroupArchitecture;
   // For measurements: forces a streamed kernel wherever one is possible, with the tile of
-  // StreamTiles that has these rows and keys.
+  // StreamTiles that has these rows and keys; if none has, with the tile as without this option.
   std::optional<StreamTile> stream;
 };
 

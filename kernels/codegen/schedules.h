@@ -114,9 +114,9 @@ std::optional<StreamedSource> MatchStreamed(const Definition& form, int sum_slot
 // One kernel for `source`, by warpgroup, that keeps the scores in registers. nullopt if the factors
 // cannot be copied in bulk, if the sizes do not fit, or if neither the definition nor the precision
 // rounds the softmax to the factors' type. The kernel rounds exp(score - greatest score so far),
-// not the softmax, and divides the sums by `total` at the end. The tile is options.stream if it is
-// set, and otherwise the size's tile in options.tiles. ChooseStreamTile decides if there is no such
-// tile or if it is not one of StreamTiles.
+// not the softmax, and divides the sums by `total` at the end. The tile is options.stream or else
+// the size's tile in options.tiles, if it is one of StreamTiles; otherwise ChooseStreamTile
+// decides.
 std::optional<GridKernel> KernelByStream(const KernelContext& context, const StreamedSource& source,
                                          const GridOptions& options, int* fresh);
 

@@ -177,11 +177,15 @@ std::optional<GridKernel> KernelByStream(const KernelContext& context, const Str
   });
   std::optional<StreamTile> tile = ChooseStreamTile(size);
   if (!tile) return std::nullopt;
-  std::optional<StreamTile> wanted = options.stream;
-  if (!wanted && options.tiles) wanted = options.tiles->Find(size);
-  for (const StreamTile& other : StreamTiles(size)) {
-    if (wanted && other.rows == wanted->rows && other.keys == wanted->keys) tile = other;
-  }
+  const auto use = [&](const std::optional<StreamTile>& wanted) {
+    for (const StreamTile& other : StreamTiles(size)) {
+      if (!wanted || other.rows != wanted->rows || other.keys != wanted->keys) continue;
+      tile = other;
+      return true;
+    }
+    return false;
+  };
+  if (!use(options.stream) && options.tiles) use(options.tiles->Find(size));
   const int nb = static_cast<int>(source.batch.size());
   TiledSource tiled{source.source, {}, source.sum_slot};
   tiled.contraction.batch = source.batch;

@@ -19,7 +19,7 @@ class FactorPrinter {
   FactorPrinter(const KernelContext& context, const Nest& nest, const char* prefix, int batch,
                 int64_t rows, int64_t total_rows, int64_t depth, int64_t total_depth,
                 int64_t threads)
-      : printer_(nest, TileOptions(context, nest, prefix)), batch_(batch), name_(prefix) {
+      : printer_(nest, TileOptions(context, nest, prefix)), name_(prefix) {
     const int row = batch, deep = batch + 1;
     const bool along_depth = PrefersSecond(nest, row, deep);
     const int64_t width = along_depth ? depth : rows, step = threads / width;
@@ -75,7 +75,6 @@ class FactorPrinter {
 
  private:
   NestPrinter printer_;
-  int batch_;
   std::string name_, declared_, before_, load_, store_;
 };
 

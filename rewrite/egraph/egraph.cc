@@ -173,7 +173,9 @@ void EGraph::SetFlags() {
       for (const ValueRef& v : slot.operands) {
         flags = std::min(flags, of_class[Root(NumberOf(v))]);
       }
-      if (flags == Flags::kFolded && head.is_op() && !may_fold_(head)) flags = Flags::kKnown;
+      if (flags == Flags::kFolded && head.is_op() && !(may_fold_ && may_fold_(head))) {
+        flags = Flags::kKnown;
+      }
       slot.flags = flags;
       for (int k = 0; k < head.num_outputs(); ++k) {
         Flags& known = of_class[Root(slot.first_value + k)];

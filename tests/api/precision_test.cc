@@ -74,6 +74,37 @@ TEST(PrecisionTest, WhatIsNotFiniteIsLeftOut) {
   EXPECT_EQ(result.rows[0].bound, 0);
 }
 
+// A sum with a much larger number leaves an error of half a unit in the last place of that number.
+TEST(PrecisionTest, ToleranceOfSmallOutputsIsThatOfOne) {
+  const PrecisionResult result = Measured(R"(
+    graph g(x: f32[64]) {
+      k = constant f32[64] fill 1.0 s = scalar_mul(x) {alpha = 0.00001}
+      a = add(s, k) y = sub(a, k) return y
+    })");
+  ASSERT_EQ(result.rows.size(), 5u);
+  EXPECT_GT(result.rows[0].largest, 1e-4);
+  EXPECT_GT(result.rows[0].allowed, 1e-2);
+  EXPECT_TRUE(result.within());
+}
+
+TEST(PrecisionTest, EveryOutputHasItsOwnTolerance) {
+  const PrecisionResult result = Measured(R"(
+    graph g(x: f32[16,64], w: weight f32[64,16] = fill 1.0) {
+      k = constant f32[16,64] fill 10000.0
+      z = matmul(x, w) a = add(x, k) y = sub(a, k) return z, y
+    })");
+  ASSERT_EQ(result.rows.size(), 5u);
+  for (const PrecisionRow& row : result.rows) {
+    SCOPED_TRACE(codegen::Name(row.precision));
+    ASSERT_EQ(row.errors.size(), 2u);
+    EXPECT_LE(row.errors[0].largest, row.errors[0].allowed);
+    EXPECT_GT(row.errors[1].largest, row.errors[1].allowed);
+    EXPECT_EQ(row.largest, row.errors[1].largest);
+    EXPECT_EQ(row.allowed, row.errors[1].allowed);
+  }
+  EXPECT_FALSE(result.within());
+}
+
 TEST(PrecisionTest, RefusesWrongOptions) {
   const Model model = ModelOf("graph g(x: f32[8]) { y = relu(x) return y }");
   PrecisionOptions options;

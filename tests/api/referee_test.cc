@@ -48,6 +48,23 @@ TEST(RefereeTest, ProvedForAllSizes) {
               proved);
 }
 
+TEST(RefereeTest, ACheckDrawsAndKeepsItsSeed) {
+  const std::string interface = "g (float[4] x) => (float[4] y) ";
+  const std::string before = File("before.onnx", interface + "{ a = Relu(x) y = Relu(a) }");
+  const std::string after = File("after.onnx", interface + "{ y = Relu(x) }");
+  RefereeOptions options;
+  options.certificate = NewFolder() + "/certificate";
+  ASSERT_TRUE(Referee(before, after, options).ok());
+  const auto drawn = CheckVerdict(before, after, options.certificate);
+  ASSERT_TRUE(drawn.ok()) << drawn.status();
+  EXPECT_TRUE(drawn->ok()) << TextOf(*drawn);
+  // A seed of 62 bits (DrawSeed) is less than 2^32 once in 2^30 times.
+  EXPECT_GE(drawn->seed, uint64_t{1} << 32);
+  VerdictCheckOptions again;
+  again.seed = drawn->seed;
+  EXPECT_EQ(CheckVerdict(before, after, options.certificate, again)->seed, drawn->seed);
+}
+
 TEST(RefereeTest, TellsItsStages) {
   RefereeOptions options;
   std::vector<std::string> stages;

@@ -15,6 +15,7 @@
 #include "api/rules/rules_file.h"
 #include "api/rules/stats.h"
 #include "api/verify.h"
+#include "base/file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "rewrite/rules/canonical_text.h"
@@ -27,6 +28,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::StartsWith;
 
@@ -131,6 +133,39 @@ TEST(PruneFileTest, LeavesOutWhatFollows) {
   EXPECT_EQ(pruned->left_out, 1);
   EXPECT_THAT(ReadAll(options.output), StartsWith("# Made.\n\nrule twice"));
   EXPECT_THAT(ReadAll(pruned->pruned_path), HasSubstr("# follows from: twice\nrule thrice"));
+}
+
+TEST(PruneFileTest, KeepsWhatWasRemovedFromEachFileOfAList) {
+  const std::string folder = NewFolder();
+  std::vector<std::string> files;
+  for (const char* text : {kTwice, kNeg}) {
+    files.push_back(absl::StrCat(folder, "/", files.size(), ".txt"));
+    ASSERT_TRUE(WriteFileAtomically(files.back(), {ReadAll(ProvedFile(text))}).ok());
+  }
+  const std::string list = files[0] + "," + files[1];
+  EXPECT_THAT(api::PrunedRulesFiles(list), IsEmpty());
+  EXPECT_THAT(api::PrunedRulesFiles("all"), IsEmpty());
+  const std::vector<std::string> pruned = {folder + "/0.pruned.txt", folder + "/1.pruned.txt"};
+  ASSERT_TRUE(WriteFileAtomically(pruned[0], {kThrice}).ok());
+  ASSERT_TRUE(WriteFileAtomically(pruned[1], {"# follows from: twice\n", kFive}).ok());
+  EXPECT_EQ(api::PrunedRulesFiles(files[1] + ",all," + files[0]),
+            (std::vector<std::string>{pruned[1], pruned[0]}));
+
+  const auto explained = api::Explain(list, "five");
+  ASSERT_TRUE(explained.ok()) << explained.status();
+  EXPECT_FALSE(explained->rules[0].is_member);
+  EXPECT_EQ(explained->rules[0].left_out, "follows from: twice");
+
+  api::PruneFileOptions options;
+  options.output = folder + "/out.txt";
+  const auto result = api::PruneFile(list, options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->left_out, 0);
+  const auto removed = api::LoadRulesFile(result->pruned_path);
+  ASSERT_TRUE(removed.ok()) << removed.status();
+  ASSERT_EQ(removed->rules.size(), 2u);
+  EXPECT_EQ(removed->rules[0].name, "thrice");
+  EXPECT_EQ(removed->rules[1].name, "five");
 }
 
 TEST(PruneFileTest, WritesNothingWhereItCannotKnow) {

@@ -125,6 +125,16 @@ TEST(EGraphTest, KeepsTheNumbersOfTheGraph) {
   ExpectConsistent(egraph);
 }
 
+// iota has no operands, so nothing but `may_fold` decides whether it is folded.
+TEST(EGraphTest, WithoutMayFoldNoOperatorIsFolded) {
+  const Graph graph = Parse("graph g() { a = iota() {size = 4} b = neg(a) return b }");
+  EGraph egraph(graph, nullptr);
+  for (int n = 0; n < egraph.num_nodes(); ++n) {
+    EXPECT_TRUE(egraph.IsKnown(n));
+    EXPECT_FALSE(egraph.IsFolded(n));
+  }
+}
+
 TEST(EGraphTest, SaysNothingNewTwice) {
   auto rules = RuleSetOf(kReluOnce);
   EGraph egraph(Parse("graph g(x: f32[4]) { a = relu(x) return a }"), nullptr);

@@ -22,7 +22,7 @@ bool KeepsIntegers(ScalarFn fn) { return Info(fn).keeps_integers() || Info(fn).d
 // Says which expressions compute with floats.
 class Floats {
  public:
-  explicit Floats(const Definition& definition) : definition_(definition) {
+  explicit Floats(const Definition& definition) {
     for (const ExprType& input : definition.inputs) tensors_.push_back(IsFloat(input.dtype));
     for (const TensorExpr& tensor : definition.tensors) {
       tensors_.push_back(IsFloat(tensor.dtype) || In(tensor.body));
@@ -65,7 +65,6 @@ class Floats {
     }
   }
 
-  const Definition& definition_;
   std::vector<bool> tensors_;
 };
 

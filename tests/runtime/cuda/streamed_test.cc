@@ -1,14 +1,20 @@
 // Attention as one streamed kernel: where it is found, and its numbers.
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kernels/codegen/product_precision.h"
+#include "kernels/codegen/tiles/tile_choice.h"
+#include "kernels/codegen/tiles/tile_table.h"
 #include "runtime/cuda/fusion/store_factors.h"
 #include "tests/runtime/cuda/emulated_plans.h"
 #include "tests/runtime/runtime_testutil.h"
@@ -17,6 +23,7 @@ namespace lemma {
 namespace {
 
 using codegen::ProductPrecision;
+using ::testing::HasSubstr;
 
 int StreamedOf(const cuda::CudaPlan& plan) {
   int streamed = 0;
@@ -257,6 +264,37 @@ TEST(Streamed, InfinitiesAndNaN) {
       EXPECT_EQ(std::isnan(values[row * 64]), row == 2 || row == 7 || row == 8) << row;
     }
   }
+}
+
+// The tile of a table counts, unless the options force one that the size allows.
+TEST(Streamed, TheTileOfATable) {
+  const Graph graph = GraphWithWeights(Plain("f16", 2, 192, 256, 64, 64));
+  codegen::StreamSize size;
+  const auto schedule_with = [&](const cuda::PlanOptions& options) -> std::string {
+    NodeTraitsCache traits;
+    const auto plan = cuda::PlanGraph(graph, traits, options);
+    EXPECT_TRUE(plan.ok()) << plan.status();
+    for (const cuda::Launch& launch : plan->launches) {
+      if (plan->IsCopy(launch) || !plan->KernelOf(launch).streamed) continue;
+      size = *plan->KernelOf(launch).streamed;
+      return plan->KernelOf(launch).schedule;
+    }
+    return "";
+  };
+  cuda::PlanOptions options;
+  options.grid.precision = ProductPrecision::kF16;
+  options.grid.stream = codegen::StreamTile();  // no size allows it
+  const std::string chosen = schedule_with(options);
+  codegen::TunedTile tuned;
+  for (const codegen::StreamTile& tile : codegen::StreamTiles(size)) {
+    if (!absl::StrContains(chosen, codegen::NameOf(tile))) tuned.stream = tile;
+  }
+  const auto table = std::make_shared<codegen::TileTable>();
+  table->Set({std::nullopt, ProductPrecision::kF32, size}, tuned);
+  options.grid.tiles = table;
+  EXPECT_THAT(schedule_with(options), HasSubstr(codegen::NameOf(tuned.stream)));
+  options.grid.stream = *codegen::ChooseStreamTile(size);
+  EXPECT_EQ(schedule_with(options), chosen);
 }
 
 // What is read outside has to be stored.

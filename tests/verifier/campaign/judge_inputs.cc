@@ -85,25 +85,8 @@ class Source {
   }
 
   int64_t Limit(DType dtype) {
-    const bool low = Below(2) == 0;
-    switch (dtype) {
-      case DType::kI64:
-        return low ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max();
-      case DType::kI32:
-        return low ? std::numeric_limits<int32_t>::min() : std::numeric_limits<int32_t>::max();
-      case DType::kU8:
-        return low ? 0 : 255;
-      case DType::kU16:
-        return low ? 0 : 65535;
-      case DType::kU32:
-        return low ? 0 : 4294967295;
-      case DType::kU64:
-        return low ? 0 : std::numeric_limits<int64_t>::max();
-      case DType::kI16:
-        return low ? -32768 : 32767;
-      default:
-        return low ? -128 : 127;
-    }
+    if (Below(2) == 0) return LeastInteger(dtype);
+    return dtype == DType::kU64 ? std::numeric_limits<int64_t>::max() : LargestInteger(dtype);
   }
 
   const Inputs kind_;

@@ -12,8 +12,7 @@ namespace lemma {
 
 // How the elements of float tensors are drawn. Integer tensors are drawn alike for all kinds, with
 // two exceptions: in kZero they are 0, and in kSpecial and kDyadicSpecial some elements are the
-// least or the largest of their type (2^63-1 for u64), if the type has 8 bits or more. Bool tensors
-// are random for all kinds.
+// least or the largest of their type (2^63-1 for u64). Bool tensors are random for all kinds.
 enum class Inputs {
   kPositive,       // [0.25, 1.75)
   kSigned,         // [-2, 2)

@@ -1,9 +1,14 @@
 // The judge of the campaign finds differences in false claims and none in true ones.
 #include "tests/verifier/campaign/judge.h"
 
+#include <random>
+#include <set>
 #include <string>
+#include <utility>
 
+#include "graph/builder.h"
 #include "gtest/gtest.h"
+#include "tests/verifier/campaign/judge_inputs.h"
 #include "tests/verifier/prover_testutil.h"
 
 namespace lemma {
@@ -14,6 +19,24 @@ std::string DifferenceIn(const Substitution& rule, bool as_proved) {
   options.as_proved = as_proved;
   options.instances = as_proved ? 8 : 24;
   return Judge(rule, options).difference.value_or("");
+}
+
+TEST(Judge, DrawsLimitsOfIntegers) {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < kNumDTypes; ++i) {
+    const DType dtype = static_cast<DType>(i);
+    if (!IsInteger(dtype) || dtype == DType::kU64) continue;
+    GraphBuilder builder("g");
+    builder.Output("y", builder.Input("x", {dtype, {64}}));
+    const Graph graph = *std::move(builder).Build();
+    std::set<int64_t> drawn;
+    for (int k = 0; k < 20; ++k) {
+      const Tensor x = DrawInputs(graph, Inputs::kSpecial, false, {}, &random)[0];
+      for (int64_t e = 0; e < x.size(); ++e) drawn.insert(x.AtInt(e));
+    }
+    EXPECT_EQ(*drawn.begin(), LeastInteger(dtype)) << Name(dtype);
+    EXPECT_EQ(*drawn.rbegin(), LargestInteger(dtype)) << Name(dtype);
+  }
 }
 
 TEST(Judge, FalseClaimsDiffer) {
