@@ -51,9 +51,9 @@ struct PrecisionRow {
   // By output with floats, in the order of the outputs. Infinite if an element is not finite
   // although it is in f64.
   std::vector<PrecisionError> errors;
-  // `largest` and `allowed` of the output whose `largest` is the greatest multiple of its
-  // `allowed`, and the greatest `relative` of all outputs. 0 if no output has floats.
-  double largest = 0, allowed = 0, relative = 0;
+  // The greatest `largest` and `relative` of all outputs, and the greatest quotient of an output's
+  // `largest` and `allowed`. 0 if no output has floats.
+  double largest = 0, relative = 0, tolerance_used = 0;
 };
 
 struct PrecisionResult {
@@ -62,7 +62,7 @@ struct PrecisionResult {
   int64_t not_finite = 0;
   double reference_seconds = 0;  // for the execution in f64
 
-  // Whether `largest` is at most `allowed` in each row, that is, for each output.
+  // Whether no `tolerance_used` is greater than 1.
   bool within() const;
 };
 

@@ -24,7 +24,7 @@ Json ToJson(const PrecisionResult& result) {
         .Set("left", row.left)
         .Set("largest", row.largest)
         .Set("relative", row.relative)
-        .Set("allowed", row.allowed)
+        .Set("tolerance_used", row.tolerance_used)
         .Set("errors", std::move(errors));
     rows.Add(std::move(json));
   }

@@ -84,20 +84,13 @@ PrecisionError ErrorOf(const Tensor& actual, const Tensor& expected, double tole
   return error;
 }
 
-// How much of its tolerance an output uses.
-double ShareOf(const PrecisionError& error) {
-  return error.largest == 0 ? 0 : error.largest / error.allowed;
-}
-
 // Sets what the row says of all outputs.
 void Summarize(PrecisionRow* row) {
-  double most = -1;
   for (const PrecisionError& error : row->errors) {
+    row->largest = std::max(row->largest, error.largest);
     row->relative = std::max(row->relative, error.relative);
-    if (ShareOf(error) <= most) continue;
-    most = ShareOf(error);
-    row->largest = error.largest;
-    row->allowed = error.allowed;
+    const double used = error.largest == 0 ? 0 : error.largest / error.allowed;
+    row->tolerance_used = std::max(row->tolerance_used, used);
   }
 }
 
@@ -190,17 +183,17 @@ absl::StatusOr<PrecisionResult> MeasurePrecisions(const Model& model,
 
 bool PrecisionResult::within() const {
   return std::all_of(rows.begin(), rows.end(),
-                     [](const PrecisionRow& row) { return row.largest <= row.allowed; });
+                     [](const PrecisionRow& row) { return row.tolerance_used <= 1; });
 }
 
 std::string TextOf(const PrecisionResult& result) {
   TextTable table({"precision", "products", "longest sum", "bound of a product", "largest error",
-                   "relative error", "allowed"});
+                   "relative error", "of tolerance"});
   std::string left;
   for (const PrecisionRow& row : result.rows) {
     table.Row({Name(row.precision), absl::StrCat(row.products), absl::StrCat(row.terms),
                row.products == 0 ? "-" : FormatError(row.bound), FormatError(row.largest),
-               FormatError(row.relative), FormatError(row.allowed)});
+               FormatError(row.relative), absl::StrFormat("%.2g", row.tolerance_used)});
     if (row.left == 0) continue;
     absl::StrAppend(&left, Name(row.precision), ": the measurement computes ",
                     FormatCount(row.left, "product"),
