@@ -16,8 +16,10 @@ struct SampleOptions {
   // The path of a folder or of a file of arrays (.npz); or "synthetic:N": N sets of random inputs,
   // N from 1 to 100000; or "synthetic": kSyntheticSamples sets of random inputs.
   std::string calibration = "synthetic";
-  int64_t seed = 1;       // of random inputs
-  int64_t int_range = 2;  // random integers are in [0, int_range)
+  // For random inputs, which are those of RandomInputs (api/models/random_values.h); but an input
+  // with a default value has this value.
+  int64_t seed = 1;       // of the first sample; each further sample has the next seed
+  int64_t int_range = 2;  // integers are in [0, int_range), or constants that RandomInputs chooses
 };
 constexpr int64_t kSyntheticSamples = 8;
 
@@ -37,9 +39,10 @@ bool IsSynthetic(const std::string& calibration);
 // each with one array as in a .npz file. The entries of a folder are read in the order of their
 // names.
 //
-// InvalidArgument if an array does not fit its input, a value is not finite, or an option is wrong;
-// NotFound if there is no sample. Messages name the file or the option. Whether the tensors of
-// input_0.pb, … fit the model is not checked here but when the sample is executed.
+// InvalidArgument if an array's name, element type, rank or first size does not fit the inputs, if
+// the arrays of a file have different numbers of samples, if a value is not finite, or if an option
+// is wrong; NotFound if there is no sample. Messages name the file or the option. Not checked here,
+// but when the sample is executed: the other sizes of arrays, and the tensors of input_0.pb, ….
 absl::StatusOr<std::vector<Sample>> ReadSamples(const SampleOptions& options,
                                                 const ImportedModel& model);
 

@@ -1,5 +1,5 @@
-// The text of api/report/page.html, which the build puts into the program. HtmlPage
-// (api/report/html.h) replaces @TITLE@ and @BODY@ in it.
+// The text of api/report/page.html with its style and scripts (.css and .js files beside it), which
+// the build puts into the program. HtmlPage (api/report/html.h) replaces @TITLE@ and @BODY@ in it.
 #ifndef LEMMA_API_REPORT_PAGE_TEMPLATE_H_
 #define LEMMA_API_REPORT_PAGE_TEMPLATE_H_
 

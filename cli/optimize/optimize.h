@@ -30,8 +30,8 @@ struct OptimizeFlags {
   std::string objective = "time", loops = "keep", execution = "on", target = "lemma";
   int64_t memory_limit = 0;  // bytes; 0: none
   double memory_weight = 0.5;
-  double max_error = 0.01;  // with --numerics=quantize
-  std::string calibration = "synthetic";
+  double max_error = 0.01;                // if Quantizes()
+  std::string calibration = "synthetic";  // if Quantizes()
   bool allow_unproved = false;
   // Files. The certificate goes to `certificate`; "": to OUTPUT.cert; "none": nowhere. `replay`:
   // the certificate to repeat, "": none. `report`: the HTML page to write, "": none.
@@ -47,8 +47,8 @@ struct OptimizeFlags {
   // unchanged if its flag was given; `flags` must have been parsed. Sets `search` only if the
   // objective is time and there is no memory limit.
   void SetEffort(const Flags& flags);
-  // InvalidArgument if a value is out of range, if -o is missing without --why-not, or if two flags
-  // exclude each other.
+  // InvalidArgument if a value is out of range, if -o is missing without --why-not, or if flags do
+  // not go together. RunOptimize checks what depends on whether a flag was given.
   absl::Status Check() const;
 
   // The flags as options of the library. The caller adds the options that depend on the model or on
@@ -67,8 +67,9 @@ struct OptimizeFlags {
 // The library's result, and figures that only the command measures.
 struct Outcome {
   api::OptimizeResult result;
-  // The resident memory of the process when the search began, and its maximum during the search.
-  // Both are 0 if the system does not report them.
+  // The resident memory of the process when the search began, and its maximum during the search; of
+  // the last search if --pet makes two. Both are 0 if there was no search (--replay) or if the
+  // system does not report them.
   int64_t search_start_bytes = 0, search_peak_bytes = 0;
 };
 

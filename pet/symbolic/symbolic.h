@@ -27,12 +27,12 @@ struct SymbolicRegion {
   // The other boxes: the graphs differ at all sizes tried.
   std::vector<std::string> differing_boxes;
 
-  bool proved() const;  // whether all of `rules` are proved
+  bool proved() const;  // whether all of `rules` are proved; true if there are none
 
   // Proofs that the graphs differ, on boxes that make up the boxes of `differing_boxes`. If all
   // inputs and weights are ones, the elements of both graphs are counts of products, and these are
-  // unequal at all sizes. Two rules per box of `counted_boxes`: the first gives the original's
-  // count, the second the mutant's count.
+  // unequal at all sizes that the rules' preconditions allow. Two rules per box of `counted_boxes`:
+  // the first gives the original's count, the second the mutant's count.
   std::vector<Substitution> counts;
   std::vector<Verdict> count_verdicts;
   std::vector<std::string> counted_boxes;  // the boxes: "[…]: 9 * n1 and 6 * n1"
@@ -43,8 +43,9 @@ struct SymbolicRegion {
 };
 
 // InvalidArgument if no size is open (pet/symbolic/open_sizes.h), if the mutant or the region where
-// it differs has another form at other sizes, or if a number is no sum of products of the sizes.
-// Other errors are those of FindRegion (pet/regions/region.h).
+// it differs has another form at other sizes, or if a number is no sum of products of the sizes or
+// depends on more than four of them. Other errors are those of ApplyRecipe (pet/mutants/recipe.h)
+// and FindRegion (pet/regions/region.h).
 absl::StatusOr<SymbolicRegion> ProveForAllSizes(const Graph& original, const Recipe& recipe,
                                                 const ProverOptions& options = {});
 

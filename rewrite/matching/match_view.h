@@ -50,7 +50,8 @@ class MatchView {
   // Whether IsStatic holds and the node depends on no weight whose values are unknown.
   virtual bool IsKnown(int node) const = 0;
 
-  // Whether one of `values` is an output of one of the nodes `roots`, or is computed from one.
+  // Whether one of `values` is an output of one of the nodes `roots`, or is computed from one. In
+  // an EGraph always false, because cycles are allowed there.
   virtual bool Depends(absl::Span<const ValueRef> values, absl::Span<const int> roots) const = 0;
 };
 

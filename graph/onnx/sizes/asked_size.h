@@ -1,5 +1,5 @@
-// Symbolic sizes that the import of an operator needs to be larger than they are known to be.
-// Internal to graph/onnx.
+// Symbolic sizes with a lower bound that is too small for the import of an operator. Internal to
+// graph/onnx.
 #ifndef LEMMA_GRAPH_ONNX_SIZES_ASKED_SIZE_H_
 #define LEMMA_GRAPH_ONNX_SIZES_ASKED_SIZE_H_
 

@@ -10,8 +10,9 @@
 
 namespace lemma::cpu {
 
-// The result of `read` for the node, which may depend only on its application. Each thread keeps
-// the results for all graphs, since a search plans many graphs of the same applications.
+// The result of `read` for the node. `read` may depend only on the node's application
+// (HashApplication in graph/graph.h). Each thread keeps the results of all graphs until it ends,
+// since a search plans many graphs with the same applications.
 template <typename T, T (*read)(const Node&)>
 const T& KeptOf(const Node& node) {
   static thread_local absl::flat_hash_map<uint64_t, std::unique_ptr<T>> kept;
