@@ -53,8 +53,11 @@ struct ExplainedRule {
   std::string problem;
   std::string left_out;  // for a removed rule: "follows from: a, b", if known; otherwise ""
   bool found = false;    // whether a derivation was found at each choice of sizes
-  std::string same_as;   // the rule of the file that equals it up to names; "" if none
-  std::string answer;    // one line: how it follows, or that no derivation was found
+  // The rule of the file that is the same up to names, the order of commutative operands and the
+  // choice of the source, as far as the sizes tried show (AreTheSame in
+  // rewrite/derivation/derive.h); "" if no such rule was found.
+  std::string same_as;
+  std::string answer;  // one line: how it follows, or that no derivation was found
   std::vector<DerivationAtSizes> typings;  // empty if there are no sizes to try
 };
 

@@ -11,8 +11,9 @@
 namespace lemma {
 
 // Replacements that are all made at once: they are not applied to each other's results. A variable,
-// symbol or parameter without an entry stays unchanged. Subterms shared by pointer stay shared.
-// Arithmetic on constants, and guards that become true or false, are folded.
+// symbol or parameter without an entry stays unchanged. Scalar subterms shared by pointer stay
+// shared. Arithmetic on constants, and guards that become true or false, are folded; a Reduce whose
+// guard becomes false stays a Reduce.
 struct ExprSubstitution {
   // No replacement may mention a variable that a Reduce in the expression binds (no capture). A
   // variable that a Reduce binds may be mapped only to another variable, which renames it.

@@ -11,13 +11,15 @@
 //   * by tile: a block computes a tile of a sum of products (matrix products and convolutions of
 //     any layout, and their gradients), with the factors in shared memory. The kernel includes
 //     computations on the sum (bias, activation, residual) and on the factors. If the precision
-//     (product_precision.h) is not f32, products run on tensor cores (mma.sync). If both factors
-//     are tensors of one 16-bit type, sm_90 multiplies them by warpgroup (wgmma), and the copy
-//     engine (TMA) fetches the tiles. From sm_80 on, products of 8-bit integers, less their zero
-//     points, run on tensor cores in any precision, if their sums are exact.
+//     is not f32, products run on tensor cores (mma.sync); in the precision `stored`, only those
+//     whose factors need no rounding (product_precision.h). If then both factors are tensors of one
+//     16-bit type, sm_90 multiplies them by warpgroup (wgmma), and the copy engine (TMA) fetches
+//     the tiles. From sm_80 on, products of 8-bit integers, less their zero points, run on tensor
+//     cores in any precision, if their sums are exact.
 //   * streamed: attention, that is, a product whose first factor is the softmax of another
 //     product's results (the scores). The kernel multiplies by warpgroup and keeps a tile of the
-//     scores in registers.
+//     scores in registers. Only on sm_90, in a precision other than f32, and for tensors of one
+//     16-bit type.
 //
 // Sums are reassociated, but the kernel fixes their order, so two runs give the same bits. In a
 // tiled sum, a factor that a guard excludes (as padding does) counts as 0; its term is still
@@ -53,7 +55,7 @@ struct BulkSource {
 // One launch of a kernel over a one-dimensional grid.
 struct GridKernel {
   std::string name;  // the function's name, derived from its code: equal kernels have equal names
-  // Begins with the schedule's name: "by element x4", "by row of 256", "by tile 64x64x16".
+  // Begins with the schedule's name: "by element x4", "by row of 256", "by tile 64x64x16 by 256".
   std::string schedule;
   std::string code;  // extern "C" __global__ void NAME(…), see SourceOf
   int64_t blocks = 1;

@@ -44,7 +44,7 @@ struct StepPart {
 // memory, from buffers[0] to buffers[1], with nullptr as its program.
 struct CudaStep {
   std::vector<NodePtr> nodes;  // operands before users
-  std::string operators;       // "conv2d+add+relu"; "106 mul+sub, 54 add" if fused horizontally
+  std::string operators;       // "conv2d+add+relu"; "54 add, 106 mul+sub" if fused horizontally
   std::shared_ptr<const codegen::GridProgram> program;
   std::vector<int> buffers;  // for each slot of the program; -1: no kernel uses the slot
   // Operators, types and a hash of the operators' meaning: equal for equal kernels in any graph.
@@ -103,11 +103,11 @@ struct PlanOptions {
   bool reuse_late = false;
 };
 
-// The plan of `graph`, whose weights need no values. Call StoreFactors (fusion/store_factors.h)
-// first. Unimplemented ("unsupported: OP (reason)") for an operator without a definition, for an
-// input or weight of an opaque type (graph/dtype.h), or for a value whose type is a small float or
-// an integer of 4 or 2 bits. memory.planned_bytes counts inputs, outputs and all intermediate
-// values.
+// The plan of `graph`, whose sizes must be known and whose weights need no values. Call
+// StoreFactors (fusion/store_factors.h) first. Unimplemented for an operator without a definition
+// ("unsupported: OP (reason)"), for an input or weight of an opaque type (graph/dtype.h), or for a
+// value whose type is a small float or an integer of 4 or 2 bits. memory.planned_bytes counts
+// inputs, outputs and all intermediate values, except those in the host's memory.
 absl::StatusOr<CudaPlan> PlanGraph(const Graph& graph, NodeTraitsCache& traits,
                                    const PlanOptions& options = {});
 

@@ -18,7 +18,8 @@ namespace lemma {
 struct Stage {
   NodePtr call;
   Graph part;  // not used if `call` is set; empty if `outputs` is empty: nothing is to be executed
-  // The stage's inputs and outputs, as values of the whole graph.
+  // The stage's inputs and outputs, as values of the whole graph. A part contains the weights and
+  // constants that it reads; those that a `call` reads are among its inputs.
   std::vector<Value> inputs, outputs;
   std::vector<RunCondition> conditions;
   // For each operator of the part: the node of the whole graph from which it was copied.

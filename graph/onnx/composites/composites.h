@@ -1,6 +1,6 @@
-// Imports ONNX operators as compositions of Lemma's operators. Each function returns importers,
-// most a list of them. Unless stated otherwise, a list is registered in OpDef::onnx_import of the
-// Lemma operator that its importers use most.
+// Imports ONNX operators as compositions of Lemma's operators. Each function returns an importer
+// or a list of importers. Unless stated otherwise, they are registered in OpDef::onnx_import of the
+// Lemma operator that they use most.
 #ifndef LEMMA_GRAPH_ONNX_COMPOSITES_COMPOSITES_H_
 #define LEMMA_GRAPH_ONNX_COMPOSITES_COMPOSITES_H_
 
@@ -33,8 +33,8 @@ std::vector<OnnxImporter> SamplingComposites();
 std::vector<OnnxImporter> RegionComposites();
 // CenterCropPad, Col2Im.
 std::vector<OnnxImporter> LayoutComposites();
-// NonZero, Unique, NonMaxSuppression and ImageDecoder, if their operands are constants;
-// MelWeightMatrix.
+// NonZero, Unique, NonMaxSuppression, ImageDecoder and MelWeightMatrix, if their operands are
+// constants.
 std::vector<OnnxImporter> ConstantComposites();
 // Det.
 std::vector<OnnxImporter> DeterminantComposites();
