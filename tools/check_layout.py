@@ -335,7 +335,8 @@ def type_problems(root, paths):
 def folder_problems(paths):
     """A folder of many files is several rooms."""
     sources = collections.Counter(
-        str(pathlib.PurePosixPath(path).parent) for path in paths if path.endswith(SOURCE_SUFFIXES)
+        str(pathlib.PurePosixPath(path).parent) for path in paths
+        if path.endswith((*SOURCE_SUFFIXES, ".py"))
     )
     for name, count in sorted(sources.items()):
         if count > LARGE_FOLDER:

@@ -1,4 +1,4 @@
-"""tools/lib/gpu_peers.py: what is timed, and where it is written; not the timing, which needs a GPU."""
+"""tools/gpu/gpu_peers.py: what is timed, and where it is written; not the timing, which needs a GPU."""
 
 import json
 import pathlib
@@ -6,7 +6,7 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, "tools/lib")
+sys.path.insert(0, "tools/gpu")
 import gpu_peers
 
 NAMES = ["resnet18", "resnet50", "resnet50_batch_2"]

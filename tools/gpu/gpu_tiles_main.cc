@@ -6,7 +6,7 @@
 // It collects the sums of products in the models and steps of FOLDER, one of each size, in random
 // order, and times the kernels of each of its TileChoices within a CUDA graph, until SECONDS are
 // over. It writes one line for each to OUT: microseconds, batch, m, n, k, a_work, b_work, number of
-// the tile (-1: cuBLASLt), parts. tools/lib/fit_tiles.py fits the model's constants to these lines.
+// the tile (-1: cuBLASLt), parts. tools/gpu/fit_tiles.py fits the model's constants to these lines.
 #include <algorithm>
 #include <atomic>
 #include <chrono>

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-import bench_inference
+from bench import inference as bench_inference
 import referee_faults
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent

@@ -17,7 +17,7 @@ def row(call, lemma, backend, name, path):
 
 def step_of(call, lemma, name, folder):
     """Exports a model that tools/bench training times, and makes it a step of training."""
-    import bench_training
+    from bench import training as bench_training
     import check_training
 
     module, batch, labels = bench_training.CASES[name]()
@@ -56,7 +56,7 @@ def plan_all(call, lemma, backend, models, light, failure, with_steps):
             if name in light:
                 show(f"{name}, step of training", lambda: step(path))
         if with_steps:
-            import bench_training
+            from bench import training as bench_training
             for name in bench_training.CASES:
                 show(f"{name}, step of training",
                      lambda: step_of(call, lemma, name, folder))

@@ -12,7 +12,7 @@ import numpy
 import onnx
 from onnx import numpy_helper
 
-import bench_inference
+from bench import inference as bench_inference
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 

@@ -11,7 +11,7 @@ import warnings
 
 import torch
 
-import bench_training
+from bench import training as bench_training
 import check_training
 
 # Rounding changes little of what this one computes, so the comparison is strict.

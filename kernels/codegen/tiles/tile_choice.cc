@@ -17,7 +17,7 @@ constexpr TileShape kTiles[] = {
 
 // Microseconds of a step of `depth` products: of a block alone on its multiprocessor, and of each
 // of several blocks on one multiprocessor, of which there is a maximum number; the latter also per
-// element's unit of work. Fitted by tools/lib/fit_tiles.py to data/measurements/gpu_tiles_h100.txt.
+// element's unit of work. Fitted by tools/gpu/fit_tiles.py to data/measurements/gpu_tiles_h100.txt.
 struct StepTime {
   double alone, beside, work;
   int64_t together;
@@ -67,7 +67,7 @@ static_assert(std::size(kTensorTogether) == std::size(kTensorTiles));
 static_assert(std::size(kTensorSlower) == std::size(kTensorTiles));
 // Cycles of a step at least; products per cycle of a multiprocessor for pairs of 16 bits; bytes of
 // factors per cycle that reach it; cycles per element and unit of work. Fitted by
-// tools/lib/fit_tensor_tiles.py to data/measurements/gpu_precision.json.
+// tools/gpu/fit_tensor_tiles.py to data/measurements/gpu_precision.json.
 constexpr double kStepLatency = 677, kProductsPerCycle = 636, kBytesPerCycle = 79,
                  kTensorWork = 0.047, kCyclesPerMicrosecond = 1700;
 // By warpgroup: cycles from a copy's start to its arrival, products per cycle, cycles of a block

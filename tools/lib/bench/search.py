@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 EXPORTED = pathlib.Path.home() / ".cache/lemma/models"
 # The models of TASO's and Tensat's evaluations, and the gains that Tensat reports on a GPU, in
 # percent: of TASO's search, and of its own.

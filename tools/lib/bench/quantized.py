@@ -7,9 +7,9 @@ import statistics
 import sys
 import tempfile
 
-import bench_half
-from bench_inference import ROOT, Server, alternate, check, machine, ratio
-from bench_onnxruntime import place
+from bench import half as bench_half
+from bench.inference import ROOT, Server, alternate, check, machine, ratio
+from bench.onnxruntime import place
 
 DEFAULT = ("resnet18,resnet50,mobilenet_v2,efficientnet_b0,squeezenet1_1,densenet121,shufflenet_v2,"
            "encoder,bert_base,bert_2layer,ocr_recognizer,ocr_classifier")

@@ -10,10 +10,10 @@ import tempfile
 
 import torch
 
-import bench_training
+from bench import training as bench_training
 import check_training
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 SHARES = [60, 40, 25]  # of the unlimited peak, in percent
 
 

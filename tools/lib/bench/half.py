@@ -13,7 +13,7 @@ import torch
 from onnx import TensorProto, numpy_helper
 
 import sizes_zoo
-from bench_inference import ROOT, Server, alternate, check, machine, ratio
+from bench.inference import ROOT, Server, alternate, check, machine, ratio
 
 TYPES = {"f16": TensorProto.FLOAT16, "bf16": TensorProto.BFLOAT16}
 # name -> (makes the module, its input)

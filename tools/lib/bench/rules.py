@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 EXPORTED = pathlib.Path.home() / ".cache/lemma/models"
 LIGHT = ROOT / "data/models/light"
 GENERATED = ROOT / "data/rules/generated_inference.txt"

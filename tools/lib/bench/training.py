@@ -20,7 +20,7 @@ from torchvision import models
 import bert_encoder
 import check_training
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 RATE = 1e-3
 
 

@@ -1,6 +1,6 @@
 """Fits the model of kernels/codegen/tiles/tile_choice.cc to measurements of gpu_tiles_main.
 
-    python3 tools/lib/fit_tiles.py data/measurements/gpu_tiles_h100.txt
+    python3 tools/gpu/fit_tiles.py data/measurements/gpu_tiles_h100.txt
 
 prints the model's constants, and how much slower the fitted model's choices are than the best
 measured ones. TILES and the formula here must be the same as in PredictedMicroseconds, which holds

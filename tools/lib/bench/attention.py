@@ -12,7 +12,7 @@ import numpy
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from bench_inference import ROOT, Server, alternate, machine, ratio
+from bench.inference import ROOT, Server, alternate, machine, ratio
 
 HEADS, WIDTH = 12, 64
 # name -> tokens, whether a mask is added to the scores

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 EXPORTED = pathlib.Path.home() / ".cache/lemma/models"
 COLUMNS = [
     "model", "fusion", "nothing ms", "rules: predicted ms", "measured ms", "gain",

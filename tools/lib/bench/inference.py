@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 MODELS = pathlib.Path.home() / ".cache/lemma/models"
 ROUND_MS = 50
 

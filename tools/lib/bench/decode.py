@@ -15,7 +15,7 @@ import onnx
 import onnx.numpy_helper
 import torch
 
-from bench_inference import ROOT, Server, alternate, check, machine, ratio
+from bench.inference import ROOT, Server, alternate, check, machine, ratio
 from decoder import Decoder
 
 PAST = 64

@@ -12,7 +12,7 @@ import torch
 from onnx import numpy_helper
 
 import sizes_zoo
-from bench_inference import ROOT, Server, check, machine
+from bench.inference import ROOT, Server, check, machine
 
 SEQUENCES = [1, 16, 77, 128, 512]
 DIMS = {0: "batch", 1: "seq"}

@@ -15,10 +15,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-import bench_training
+from bench import training as bench_training
 import check_training
-from bench_attention import resident_bytes
-from bench_inference import ROOT, machine
+from bench.attention import resident_bytes
+from bench.inference import ROOT, machine
 
 HEADS, WIDTH, VOCABULARY = 12, 64, 50257
 HIDDEN = HEADS * WIDTH

@@ -1,6 +1,6 @@
 """Fits the models of tiles on tensor cores (kernels/codegen/tiles/tile_choice.cc) to gpu_precision_main.
 
-    python3 tools/lib/fit_tensor_tiles.py data/measurements/gpu_precision.json
+    python3 tools/gpu/fit_tensor_tiles.py data/measurements/gpu_precision.json
 
 prints the constants of tiles by warp and by warpgroup, and how much slower the choices of each model
 are than the best measured ones. TILES and the formulas must be those of PredictedMicroseconds, but

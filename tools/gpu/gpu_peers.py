@@ -166,7 +166,7 @@ if __name__ == "__main__":
         import torch
         import torch.nn.functional as F
 
-        import bench_training
+        from bench import training as bench_training
         import check_training
         import export_models
         import training_steps

@@ -9,9 +9,9 @@ import sys
 import tempfile
 import time
 
-from bench_inference import machine
+from bench.inference import machine
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 EXPORTED = pathlib.Path.home() / ".cache/lemma/models"
 MODELS = (
     "taso_bert nasrnn squeezenet1_1 shufflenet_v2 mobilenet_v2 bert_2layer resnet18 "

@@ -11,14 +11,13 @@ import time
 
 import numpy
 
-from bench_inference import machine
-from bench_kernels import MODELS, ROOT, STEPS, call, path_of
+from bench.inference import machine
+from bench.kernels import MODELS, ROOT, STEPS, call, path_of
 
 FORMS = ("tf32", "f16", "bf16")  # of lemma quantize
 FRESH = range(101, 105)  # seeds of samples; lemma quantize draws its own from others
 BUDGETED = ("squeezenet1_1 shufflenet_v2 mobilenet_v2 bert_2layer resnet18 efficientnet_b0 "
-            "densenet121 resnet50 resnext50 inception_v3 taso_bert vgg16 bert_base "
-            "vit_b_16 nasnet_a").split()
+            "densenet121 resnet50 resnext50 inception_v3 taso_bert vgg16").split()
 
 
 def shown(row):

@@ -15,7 +15,7 @@ import numpy
 import onnx
 from onnx import numpy_helper
 
-from bench_inference import MODELS, ROOT, Server, alternate, check, machine, ratio
+from bench.inference import MODELS, ROOT, Server, alternate, check, machine, ratio
 
 EXPORTED = [
     "resnet18", "resnet50", "resnext50", "squeezenet1_1", "mobilenet_v2", "inception_v3",

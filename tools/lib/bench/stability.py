@@ -13,8 +13,8 @@ import subprocess
 import sys
 import tempfile
 
-from bench_inference import Server, alternate
-from bench_search import EXPORTED, ROOT, machine
+from bench.inference import Server, alternate
+from bench.search import EXPORTED, ROOT, machine
 
 MODELS = (
     "resnet18 resnet50 squeezenet1_1 mobilenet_v2 shufflenet_v2 efficientnet_b0 densenet121"

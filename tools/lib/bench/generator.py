@@ -1,4 +1,4 @@
-"""Measures how the cost of enumeration grows: python3 tools/lib/bench_generator.py --lemma PATH
+"""Measures how the cost of enumeration grows: python3 tools/lib/bench/generator.py --lemma PATH
 
 Counts the graphs of TASO's operator set by the number of operators in a graph, and, for graphs of
 a fixed size, by the number of variants in the set. Writes the figures and a plot of them.
@@ -12,7 +12,7 @@ import pathlib
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 # Those of two dimensions first, then those of four, then what has no operands of its own.
 VARIANTS = [
     "matmul", "add", "mul", "scale", "relu", "concat0_2d", "concat1_2d", "split0", "split1",
