@@ -32,6 +32,21 @@ std::string PairedText(const RatioInterval& ratio) {
   return text;
 }
 
+// What the times of the table are, where that is not obvious: "" otherwise.
+std::string TimesText(const OptimizeOptions& options, const Acceptance& accepted) {
+  if (!accepted.measured || !options.Times()) return "";
+  std::string text;
+  const double quotient = accepted.ms_after / std::max(1e-9, accepted.ms_before);
+  if (!accepted.kept_input() && std::abs(quotient - accepted.ratio) > 0.01) {
+    text += "time, after/before: the median of the ratios of runs side by side\n";
+  }
+  if (options.hints.size() > 1) {
+    absl::StrAppend(&text, "time, median: at the first hint; predicted: the sum over ",
+                    options.hints.size(), " hints\n");
+  }
+  return text;
+}
+
 std::string TableText(const Graph& input, const OptimizeOptions& options,
                       const OptimizeResult& result) {
   const optimizer::SearchResult& search = result.search;
@@ -178,7 +193,7 @@ std::string TextOf(const Graph& input, const OptimizeOptions& options, const Opt
   const optimizer::SearchResult& search = result.search;
   std::string text;
   if (!context.output.empty()) {
-    absl::StrAppend(&text, TableText(input, options, result),
+    absl::StrAppend(&text, TableText(input, options, result), TimesText(options, result.accepted),
                     ExecutionText(options, result.accepted));
     absl::StrAppendFormat(&text, "%s in %.1f s, %.0f per second of processor time: %s\n",
                           FormatCount(search.steps, "graph"), result.search_seconds,

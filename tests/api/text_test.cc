@@ -140,6 +140,32 @@ TEST(TextTest, AnOptimization) {
   EXPECT_THAT(TextOf(graph, options, *result, {}), StartsWith(ExplanationText(*result)));
 }
 
+TEST(TextTest, TimesThatAreNotWhatTheySeem) {
+  const Graph graph = ModelOf(kTwice).graph;
+  OptimizeOptions options;
+  options.costs.measured = false;
+  options.by_price = true;
+  auto result = Optimize(graph, {}, options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  Acceptance& accepted = result->accepted;
+  ASSERT_FALSE(accepted.kept_input());
+  accepted.measured = true;
+  options.by_price = false;
+  accepted.ms_before = 22.5;
+  accepted.ms_after = 23.4;
+  accepted.ratio = 0.975;
+  OptimizeContext context;
+  context.output = "out.onnx";
+  EXPECT_THAT(TextOf(graph, options, *result, context),
+              HasSubstr("\ntime, after/before: the median of the ratios of runs side by side\n"));
+  options.hints.resize(2);
+  accepted.ratio = 23.4 / 22.5;
+  const std::string text = TextOf(graph, options, *result, context);
+  EXPECT_THAT(text, Not(HasSubstr("side by side")));
+  EXPECT_THAT(text,
+              HasSubstr("\ntime, median: at the first hint; predicted: the sum over 2 hints\n"));
+}
+
 TEST(TextTest, WhyTheInputIsKept) {
   OptimizeOptions options;
   OptimizeResult result;
@@ -376,15 +402,14 @@ TEST(TextTest, ErrorsOfPrecisions) {
   PrecisionResult result;
   result.rows.resize(1);
   result.rows[0].left = 1;
-  result.rows[0].largest = 2;
-  result.rows[0].allowed = 1;
+  result.rows[0].tolerance_used = 2;
   result.not_finite = 1;
   EXPECT_FALSE(result.within());
   EXPECT_THAT(
       TextOf(result),
       EndsWith("\nleft out: 1 element of outputs that are infinite or NaN in f64\nf32: the "
                "measurement computes 1 product in f32: values that it cannot round alone\n"));
-  result.rows[0].largest = 1;
+  result.rows[0].tolerance_used = 1;
   EXPECT_TRUE(result.within());
 }
 
