@@ -2,6 +2,8 @@
 // products, against the reference. BUILD.bazel runs this once for each instruction set that oneDNN
 // has code for.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -54,7 +56,7 @@ struct Product {
   const char* line;
   const char* vector;  // a bias
   const char* more;    // followers of this product alone
-  bool fuses = true;   // false: with some instruction sets, nothing is fused behind it
+  bool fuses = true;   // false: nothing is fused behind it, at least with some instruction sets
   WinogradUse winograd = WinogradUse::kWhereFaster;
 };
 constexpr Product kProducts[] = {
@@ -129,7 +131,7 @@ constexpr Product kProducts[] = {
      "v", ""},
     {"transposed convolution",
      "x: f32[1,3,2,3], w: weight f32[3,5,3,3], v: weight f32[5,1,1], r: f32[1,5,5,7]",
-     "p = conv_transpose2d(x, w) {strides = [2,2]}", "v", ""},
+     "p = conv_transpose2d(x, w) {strides = [2,2]}", "v", "", /*fuses=*/false},
 };
 
 std::vector<std::string> FollowersOf(const Product& product) {
@@ -211,6 +213,27 @@ TEST_P(Epilogues, TriplesOfEachAlgorithmAreRight) {
   for (int i : kOfTriples) all.push_back(kFollowers[i]);
   if (*GetParam().more != '\0') all.push_back(GetParam().more);
   CheckTriples(all);
+}
+
+// oneDNN's reference code for post-operations multiplies by 0, which makes -0 and NaN.
+TEST_P(Epilogues, ReluOfNegativeNumbersAndInfinityIsZero) {
+  const Graph graph = GraphWithWeights(absl::StrCat("graph g(", GetParam().inputs, ") {\n",
+                                                    GetParam().line, "\ny = relu(p) return y\n}"));
+  std::vector<Tensor> inputs = RandomInputs(graph);
+  std::vector<double> x = inputs[0].ToDoubles();
+  x[0] = -std::numeric_limits<double>::infinity();
+  inputs[0] = *Tensor::FromDoubles(inputs[0].type(), x);
+  auto expected = (*MakeReferenceBackend()->Compile(graph, {}))->Run(inputs);
+  auto actual = (*backend_->Compile(graph, {}))->Run(inputs);
+  ASSERT_TRUE(expected.ok() && actual.ok()) << actual.status();
+  int zeros = 0;
+  for (int64_t i = 0; i < (*expected)[0].type().num_elements(); ++i) {
+    const double y = (*actual)[0].AtDouble(i);
+    if ((*expected)[0].AtDouble(i) != 0) continue;
+    EXPECT_TRUE(y == 0 && !std::signbit(y)) << "element " << i << " is " << y;
+    ++zeros;
+  }
+  EXPECT_GT(zeros, 0);
 }
 
 // oneDNN gives the second operator of an algorithm the first one's parameters, so the back end must

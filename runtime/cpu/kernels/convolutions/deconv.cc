@@ -1,10 +1,12 @@
-// Transposed convolutions by oneDNN, channels last.
+// Transposed convolutions by oneDNN, channels last. Nothing is fused behind them: oneDNN applies
+// post-operations to a transposed convolution one number at a time, by reference code. That takes
+// ten times as long as a kernel of its own, and relu(x) is x * 0 there where x is negative: -0, and
+// NaN for -inf.
 #include "runtime/cpu/kernels/dnnl_util.h"
 
 namespace lemma::cpu {
 namespace {
 
-constexpr int kChannel = 1;
 using Built = absl::StatusOr<std::unique_ptr<Kernel>>;
 
 // Output padding is padding that is not cut off at the end. oneDNN accepts rows that no window
@@ -27,11 +29,6 @@ bool Accepts(const Node& node) {
          !IsStaticValue(node.inputs()[0]);  // these are row-major
 }
 
-bool Fuses(const CpuKernelSpec& spec, const Node& user) {
-  return EltwiseOf(user, Value(spec.nodes.back(), 0)).has_value() &&
-         FusesBehind(spec, user, kChannel, false);
-}
-
 void Layouts(CpuKernelSpec& spec, const Strides&) {
   spec.inputs[0].strides = ChannelsLast(spec.inputs[0].type.shape);
   for (size_t i = 1; i < spec.inputs.size(); ++i) {
@@ -51,9 +48,6 @@ Built BuildDeconvolution(const CpuKernelSpec& spec, const StaticValues& statics)
     ws = {groups, w[1], w[0] / groups, w[2], w[3]};
     strides = {w[0] / groups * w[1] * area, area, w[1] * area, w[3], 1};
   }
-  absl::StatusOr<Epilogue> epilogue =
-      MakeEpilogue(spec, statics, kChannel, ChannelsLastDesc({1, ys[1], 1, 1}), true);
-  if (!epilogue.ok()) return epilogue.status();
   const int bias = node.inputs().size() == 3 ? spec.InputIndex(node.inputs()[2]) : -1;
   auto x = ChannelsLastDesc(xs), y = ChannelsLastDesc(ys);
   auto b = bias >= 0 ? Desc({ys[1]}, {1}) : dnnl::memory::desc();
@@ -66,7 +60,7 @@ Built BuildDeconvolution(const CpuKernelSpec& spec, const StaticValues& statics)
   Deconvolution::desc desc =
       bias >= 0 ? Deconvolution::desc(kind, direct, x, AnyDesc(ws), b, y, s, dilations, begin, end)
                 : Deconvolution::desc(kind, direct, x, AnyDesc(ws), y, s, dilations, begin, end);
-  Deconvolution::primitive_desc pd(desc, EpilogueAttributes(*epilogue), Engine());
+  Deconvolution::primitive_desc pd(desc, CallerScratch(), Engine());
   auto kernel = std::make_unique<DnnlKernel>();
   kernel->SetPrimitive(Deconvolution(pd), pd.scratchpad_desc(), pd.impl_info_str());
   kernel->BindInput(DNNL_ARG_SRC, 0, x);
@@ -74,7 +68,6 @@ Built BuildDeconvolution(const CpuKernelSpec& spec, const StaticValues& statics)
               pd.weights_desc(), kernel.get());
   BindBias(spec, statics, bias, b, kernel.get());
   kernel->BindOutput(DNNL_ARG_DST, 0, y);
-  BindEpilogue(*epilogue, kernel.get());
   return kernel;
 }
 
@@ -89,7 +82,6 @@ KernelDef MakeConvTranspose2dKernel() {
   def.name = "transposed conv";
   def.ops = {"conv_transpose2d"};
   def.accepts = Accepts;
-  def.fuses = Fuses;
   def.layouts = Layouts;
   def.build = Build;
   return def;

@@ -1,5 +1,8 @@
 #include "runtime/cpu/kernels/convolutions/dnnl_convolution.h"
 
+#include <limits>
+#include <string>
+
 #include "runtime/cpu/kernels/convolutions/winograd.h"
 
 namespace lemma::cpu {
@@ -18,6 +21,39 @@ bool IsF32(const dnnl::memory::desc& desc) {
   return desc.data_type() == dnnl::memory::data_type::f32;
 }
 
+// oneDNN's reference code for post-operations computes relu(x) as x * 0 where x is negative: -0,
+// and NaN for -inf. Its convolutions by matrix products use this code. Bounds are right there.
+bool NeedsBoundsForRelu(const std::string& implementation) {
+  return implementation.find("gemm") != std::string::npos || implementation.rfind("ref", 0) == 0;
+}
+
+dnnl::post_ops WithBoundsForRelu(const dnnl::post_ops& ops) {
+  dnnl::post_ops result;
+  for (int i = 0; i < ops.len(); ++i) {
+    float scale = 1, alpha = 0, beta = 0;
+    dnnl::algorithm algorithm = dnnl::algorithm::undef;
+    dnnl::memory::desc operand;
+    switch (ops.kind(i)) {
+      case dnnl::primitive::kind::sum:
+        ops.get_params_sum(i, scale);
+        result.append_sum(scale);
+        break;
+      case dnnl::primitive::kind::binary:
+        ops.get_params_binary(i, algorithm, operand);
+        result.append_binary(algorithm, operand);
+        break;
+      default:
+        ops.get_params_eltwise(i, scale, algorithm, alpha, beta);
+        if (algorithm == dnnl::algorithm::eltwise_relu && alpha == 0) {
+          algorithm = dnnl::algorithm::eltwise_clip;
+          beta = std::numeric_limits<float>::infinity();
+        }
+        result.append_eltwise(scale, algorithm, alpha, beta);
+    }
+  }
+  return result;
+}
+
 Convolution::primitive_desc Describe(const DnnlConvolution& conv, const dnnl::memory::desc& x,
                                      const dnnl::memory::desc& y, const Epilogue& epilogue,
                                      dnnl::algorithm algorithm) {
@@ -29,7 +65,11 @@ Convolution::primitive_desc Describe(const DnnlConvolution& conv, const dnnl::me
                                                conv.dilations, conv.begin, conv.end)
                            : Convolution::desc(kind, algorithm, x, w, y, conv.strides,
                                                conv.dilations, conv.begin, conv.end);
-  return Convolution::primitive_desc(desc, EpilogueAttributes(epilogue), Engine());
+  const Convolution::primitive_desc pd(desc, EpilogueAttributes(epilogue), Engine());
+  if (!NeedsBoundsForRelu(pd.impl_info_str())) return pd;
+  Epilogue bounds;
+  bounds.ops = WithBoundsForRelu(epilogue.ops);
+  return Convolution::primitive_desc(desc, EpilogueAttributes(bounds), Engine());
 }
 
 // Whether blocks of channels are faster, reorders included. Measured with AVX2, one thread, in ms,
