@@ -59,7 +59,8 @@ std::string Describe(const Substitution& rule, const std::vector<std::string>& v
     if (!symbols[i]) continue;
     auto value = ToAttrValue(*symbols[i]);
     if (!value) continue;
-    absl::StrAppend(&text, std::exchange(separator, ", "), rule.symbols[i].name, " = ", ToString(*value));
+    absl::StrAppend(&text, std::exchange(separator, ", "), rule.symbols[i].name, " = ",
+                    ToString(*value));
   }
   return text + ")";
 }
