@@ -74,10 +74,12 @@ struct ProveResult {
 };
 
 // Decides whether the graphs in two files are equal. Inputs correspond by position, and weights
-// correspond by name. Files are read as LoadModel reads them. In the text form a size may be a
-// symbol; then both files must be in the text form, and the answer is for all sizes. Errors:
-// InvalidArgument and NotFound, whose messages begin with the file's path or name an option
-// ("option work: …"); FailedPrecondition if the second solver cannot be started; Cancelled.
+// correspond by name. Weights of one name and of the same values stand for any values; but graphs
+// that then differ are refuted only if they also differ with the stored values. Files are read as
+// LoadModel reads them. In the text form a size may be a symbol; then both files must be in the
+// text form, and the answer is for all sizes. Errors: InvalidArgument and NotFound, whose messages
+// begin with the file's path or name an option ("option work: …"); FailedPrecondition if the second
+// solver cannot be started; Cancelled.
 absl::StatusOr<ProveResult> Prove(const std::string& a, const std::string& b,
                                   const ProveOptions& options = {});
 // The same for graphs in memory, at their fixed shapes. InvalidArgument if options.check is true.

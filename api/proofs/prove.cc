@@ -78,7 +78,11 @@ absl::StatusOr<ProveResult> ProveAtShapes(const Graph& a, const Graph& b, ProofW
   ProofOutcome outcome;
   const auto start = std::chrono::steady_clock::now();
   outcome.verdict = ProveGraphs(a, b, worker->options());
-  if (std::holds_alternative<Unknown>(outcome.verdict) && HaveOneInterface(a, b)) {
+  if (IsRefuted(outcome.verdict)) {
+    if (auto unknown = UnknownWithStoredWeights(a, b, worker->options())) {
+      outcome.verdict = *std::move(unknown);
+    }
+  } else if (!IsProved(outcome.verdict) && HaveOneInterface(a, b)) {
     // Graphs that cannot be compared so, such as those with weights of two types, stay unknown.
     auto verdict = ProveByRegions(a, b, worker->options());
     if (verdict.ok()) outcome.verdict = *std::move(verdict);

@@ -138,6 +138,30 @@ TEST(ApiProveTest, DeepGraphsLayerByLayer) {
   EXPECT_TRUE(IsRefuted(ProveDeep(Deep(3, all(kTwo)), Deep(3, all(kSwapped)))));
 }
 
+// The values of `g` are folded into `f`, and `g` stays for its other user: models that are
+// equal as they are stored, but not for other values of `g`.
+TEST(ApiProveTest, EqualAsStoredIsNotRefuted) {
+  const char* plain =
+      "(x: f32[2,2], g: weight f32[2] = [2.0, 3.0], w: weight f32[2,2] = [1.0, 2.0, 3.0, 4.0]) {\n"
+      "a = matmul(x, w)\n b = mul(a, g)\n c = relu(b)\n y = mul(c, g)\n return y }";
+  const std::string folded =
+      "(x: f32[2,2], g: weight f32[2] = [2.0, 3.0], f: weight f32[2,2] = [2.0, 6.0, 6.0, 12.0]) {\n"
+      "a = matmul(x, f)\n c = relu(a)\n y = mul(c, g)\n return y }";
+  const Verdict equal = ProveDeep(plain, folded);
+  const auto* unknown = std::get_if<Unknown>(&equal);
+  ASSERT_NE(unknown, nullptr) << ToString(equal);
+  EXPECT_EQ(unknown->reason,
+            "the models differ for other values of weight 'g'; with the stored values no "
+            "difference was found; lemma referee compares models with their stored weights");
+  const Verdict other = ProveDeep(plain, absl::StrReplaceAll(folded, {{"12.0", "12.1"}}));
+  EXPECT_TRUE(IsRefuted(other)) << ToString(other);
+  // Without stored values, the claim is about all values.
+  const auto without_values = [](std::string text) {
+    return absl::StrReplaceAll(text, {{" = [2.0, 3.0]", ""}});
+  };
+  EXPECT_TRUE(IsRefuted(ProveDeep(without_values(plain), without_values(folded))));
+}
+
 TEST(ApiProveTest, ARuleWithItsProofRepeated) {
   api::ProofOptions options;
   options.check = true;

@@ -140,7 +140,8 @@ absl::StatusOr<Definition> DefinitionInPrecision(const Node& node) {
 // values by content.
 class Builder {
  public:
-  Builder(const Graph& a, const Graph& b, bool cut) : graphs_{&a, &b}, cut_(cut) {}
+  Builder(const Graph& a, const Graph& b, bool cut, EqualWeights weights)
+      : graphs_{&a, &b}, cut_(cut), equal_weights_(weights) {}
 
   absl::StatusOr<GraphClaim> Build();
 
@@ -160,6 +161,7 @@ class Builder {
 
   const Graph* graphs_[2];
   const bool cut_;
+  const EqualWeights equal_weights_;
   absl::flat_hash_set<const Node*> shared_;
   std::set<std::string> free_weights_;     // equal in both graphs: the claim holds for any values
   absl::flat_hash_map<Value, int> index_;  // number of the statement's input
@@ -177,10 +179,11 @@ void Builder::MatchWeights() {
     }
   }
   for (const auto& [name, nodes] : by_name) {
-    const bool alike = nodes.size() == 2 && nodes[0]->type(0) == nodes[1]->type(0) &&
-                       (!nodes[0]->has_payload() || !nodes[1]->has_payload() ||
-                        nodes[0]->payload().SameBytes(nodes[1]->payload()));
-    if (alike) free_weights_.insert(name);
+    if (nodes.size() != 2 || nodes[0]->type(0) != nodes[1]->type(0)) continue;
+    const bool stored = nodes[0]->has_payload() && nodes[1]->has_payload();
+    const bool free = !stored || (equal_weights_ == EqualWeights::kAnyValues &&
+                                  nodes[0]->payload().SameBytes(nodes[1]->payload()));
+    if (free) free_weights_.insert(name);
   }
 }
 
@@ -200,7 +203,13 @@ int Builder::InputFor(const Value& value) {
     types_.push_back(ToExprType(node.type(value.output())));
     claim_.known.emplace_back();
     claim_.statement.finite.push_back(node.has_payload() && node.is_finite());
-    if (!free && !node.is_op() && node.has_payload()) claim_.known.back() = node.payload();
+    if (!node.is_op() && node.has_payload()) {
+      if (free) {
+        claim_.generalized.push_back(node.name());
+      } else {
+        claim_.known.back() = node.payload();
+      }
+    }
   }
   return it->second;
 }
@@ -322,8 +331,9 @@ absl::StatusOr<GraphClaim> Builder::Build() {
 
 }  // namespace
 
-absl::StatusOr<GraphClaim> MakeClaim(const Graph& a, const Graph& b, bool cut) {
-  return Builder(a, b, cut).Build();
+absl::StatusOr<GraphClaim> MakeClaim(const Graph& a, const Graph& b, bool cut,
+                                     EqualWeights weights) {
+  return Builder(a, b, cut, weights).Build();
 }
 
 Verdict ProveClaim(const GraphClaim& claim, const ProverOptions& options) {

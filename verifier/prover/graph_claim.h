@@ -18,6 +18,8 @@ struct GraphClaim {
   Statement statement;
   // By input of the statement: its values, if it is a constant or a weight whose values matter.
   std::vector<std::optional<Tensor>> known;
+  // Names of the inputs that are weights with values, but stand for any values.
+  std::vector<std::string> generalized;
   // Whether some constants look rounded, so that graphs whose results differ by little may be meant
   // to be equal.
   bool rounded = false;
@@ -26,11 +28,16 @@ struct GraphClaim {
   int operators = 0;
 };
 
+// What a weight stands for that has the same name, type and values in both graphs. Other weights
+// with values stand for these.
+enum class EqualWeights { kAnyValues, kStoredValues };
+
 // The claim that `a` and `b` compute the same outputs. With `cut`, floating-point values that both
 // graphs compute become inputs, which may have any values. An error if an operator of only one
 // graph has no definition, or if the definitions cannot be composed. Unimplemented if a graph has
 // floats of 8 or 4 bits.
-absl::StatusOr<GraphClaim> MakeClaim(const Graph& a, const Graph& b, bool cut);
+absl::StatusOr<GraphClaim> MakeClaim(const Graph& a, const Graph& b, bool cut,
+                                     EqualWeights weights = EqualWeights::kAnyValues);
 
 // Tries to prove the claim; never answers Refuted. Proved::coverage lacks its beginning: the caller
 // puts the shapes of the graph's inputs before it.

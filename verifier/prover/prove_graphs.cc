@@ -1,8 +1,12 @@
 // Proves two graphs equal at their shapes, in one proof.
+#include <algorithm>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/hash.h"
+#include "base/text_table.h"
 #include "base/work.h"
 #include "verifier/normal_form/elements.h"
 #include "verifier/prover/graph_claim.h"
@@ -14,6 +18,8 @@ using prover::GraphClaim;
 
 // Numbers of operators, both graphs together, for one proof.
 constexpr int kSmall = 24, kLargest = 64;
+constexpr size_t kShownWeights = 3;   // names in a reason
+constexpr uint64_t kOtherInputs = 1;  // makes a seed of further inputs
 
 // Why the graphs cannot be compared; "" if they can.
 std::string Mismatch(const Graph& a, const Graph& b) {
@@ -75,6 +81,31 @@ Verdict ProveDifferent(const Graph& a, const Graph& b, const GraphClaim& whole,
   return other;
 }
 
+// "weight 'w'", "weights 'u', 'v' and 3 others"
+std::string NamesOf(const std::vector<std::string>& weights) {
+  const size_t shown = std::min(weights.size(), kShownWeights), others = weights.size() - shown;
+  std::string text =
+      absl::StrCat(weights.size() == 1 ? "weight '" : "weights '",
+                   absl::StrJoin(weights.begin(), weights.begin() + shown, "', '"), "'");
+  if (others > 0) absl::StrAppend(&text, " and ", FormatCount(others, "other"));
+  return text;
+}
+
+std::optional<Unknown> CompareStoredWeights(const Graph& a, const Graph& b, ProverOptions options) {
+  auto general = prover::MakeClaim(a, b, false);
+  if (!general.ok() || general->generalized.empty()) return std::nullopt;
+  auto stored = prover::MakeClaim(a, b, false, prover::EqualWeights::kStoredValues);
+  if (!stored.ok()) return std::nullopt;
+  for (int round = 0; round < 2; ++round) {
+    if (prover::RefuteGraphs(*stored, options)) return std::nullopt;
+    options.seed = HashCombine(options.seed, kOtherInputs);
+  }
+  return Unknown{absl::StrCat("the models differ for other values of ",
+                              NamesOf(general->generalized),
+                              "; with the stored values no difference was found; lemma referee "
+                              "compares models with their stored weights")};
+}
+
 Verdict CompareGraphs(const Graph& a, const Graph& b, const ProverOptions& options) {
   if (std::string problem = Mismatch(a, b); !problem.empty()) return Unknown{problem};
   Verdict verdict;
@@ -107,6 +138,16 @@ Verdict ProveGraphs(const Graph& a, const Graph& b, const ProverOptions& options
   WorkScope work(kUnlimitedWork, options.interrupted);
   try {
     return CompareGraphs(a, b, options);
+  } catch (const WorkEnded& end) {
+    return Unknown{end.Reason("the comparison of graphs")};
+  }
+}
+
+std::optional<Unknown> UnknownWithStoredWeights(const Graph& a, const Graph& b,
+                                                const ProverOptions& options) {
+  WorkScope work(kUnlimitedWork, options.interrupted);
+  try {
+    return CompareStoredWeights(a, b, options);
   } catch (const WorkEnded& end) {
     return Unknown{end.Reason("the comparison of graphs")};
   }

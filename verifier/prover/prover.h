@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "graph/graph.h"
@@ -54,8 +55,15 @@ Verdict ProveRule(const Substitution& rule, const ProverOptions& options = {});
 
 // Proves two graphs equal at their shapes in one proof (prove_graphs.cc), so they must be small:
 // the referee (verifier/referee/referee.h) compares large ones. Inputs and outputs correspond by
-// position, weights by name, and constants by value.
+// position, weights by name, and constants by value. A weight that has the same name and values in
+// both graphs stands for any values.
 Verdict ProveGraphs(const Graph& a, const Graph& b, const ProverOptions& options = {});
+// For graphs that ProveGraphs refutes, perhaps with other values of weights than the stored ones.
+// Compares them again with the stored values of all weights, on the same random inputs and on as
+// many others. If no difference is found, the answer Unknown, which names the weights; nullopt if
+// the graphs differ, or if no stored values were replaced.
+std::optional<Unknown> UnknownWithStoredWeights(const Graph& a, const Graph& b,
+                                                const ProverOptions& options = {});
 // The Proved::id that ProveGraphs gives: a hash of both graphs.
 std::string ProofId(const Graph& a, const Graph& b);
 
