@@ -18,6 +18,10 @@ constexpr size_t kMostLines = 5;  // of a list that is not verbose
 
 std::string Named(const std::string& label) { return label.empty() ? "(unnamed)" : label; }
 
+std::string OperatorList(const std::vector<std::string>& names) {
+  return names.empty() ? "no operator" : absl::StrJoin(names, ", ");
+}
+
 // "12 bit_exact, 3 reassociates"
 std::string Contracts(const referee::RefereeResult& verdict) {
   std::map<FloatContract, int> counts;
@@ -37,8 +41,8 @@ void AddRegions(const referee::RefereeResult& verdict, bool verbose, std::string
   if (!verbose) return;
   for (const referee::ProvedRegion& region : verdict.regions) {
     absl::StrAppend(text, "  ", Name(region.contract), "  ", Named(region.before), " = ",
-                    Named(region.after), ": ", absl::StrJoin(region.before_operators, ", "), " = ",
-                    absl::StrJoin(region.after_operators, ", "), "\n");
+                    Named(region.after), ": ", OperatorList(region.before_operators), " = ",
+                    OperatorList(region.after_operators), "\n");
   }
 }
 
@@ -96,7 +100,7 @@ void AddRefutation(const referee::Refutation& refutation, std::string* text) {
     for (const NodePtr& node : graph.nodes()) {
       if (node->is_op()) names.push_back(node->op().name);
     }
-    return absl::StrJoin(names, ", ");
+    return OperatorList(names);
   };
   absl::StrAppend(text, "first     ", Named(pair.before_label), " (", operators(pair.before),
                   ") and ", Named(pair.after_label), " (", operators(pair.after), ") ",

@@ -65,6 +65,9 @@ def prove(
     """Proves that two models are equal, or finds where they differ.
 
     `dims` fixes symbolic dimensions. `verdict` of the answer is "proved", "refuted" or "unknown".
+    Weights that both models have stand for any values. If the models differ for such values, but no
+    difference is found with the stored ones, the verdict is "unknown", and `reason` says so;
+    `referee` compares models with their stored weights.
     """
     with _models.as_file(a) as path_a, _models.as_file(b) as path_b:
         arguments = ["prove", path_a, path_b]
@@ -94,11 +97,11 @@ def referee(
     is true if the models are proved equal with a contract that `accept` allows: "bit_exact",
     "reassociates" or "real_only". `dims` fixes symbolic dimensions. `ranges` gives the least and
     the largest size of dimensions that stay symbolic. `hint` gives sizes at which both models are
-    executed. `time_limit` is in seconds. `inputs` has arrays or files with values of the inputs, in
-    order, or one folder with input_0.pb, …; both models are executed on these values too.
-    `counterexample` is a folder for inputs that show a difference. `certificate` is a file with
-    which `check` repeats the proof; it is written if the models are proved equal, and `before` and
-    `after` must then be files. `report` is a file for a page (HTML) with the regions and both
+    executed. `time_limit` is in seconds (default: 300). `inputs` has arrays or files with values of
+    the inputs, in order, or one folder with input_0.pb, …; both models are executed on these values
+    too. `counterexample` is a folder for inputs that show a difference. `certificate` is a file
+    with which `check` repeats the proof; it is written if the models are proved equal, and `before`
+    and `after` must then be files. `report` is a file for a page (HTML) with the regions and both
     graphs. `progress` is a function that is called with a line of text at most ten times a second,
     or True for a progress bar.
     """

@@ -87,6 +87,11 @@ TEST(RefereeTest, TellsItsStages) {
   EXPECT_THAT(stages, Contains("looking for the difference"));
 }
 
+TEST(RefereeTest, ASideWithoutOperators) {
+  EXPECT_THAT(Verdict("(float[4] x) => (float[4] y)", "e = Exp(x) y = Sigmoid(e)", "y = Exp(x)"),
+              HasSubstr("first     y (sigmoid) and y (no operator) differ by "));
+}
+
 TEST(RefereeTest, ThePlaceHasAnotherType) {
   const std::string interface = "(float[3,16] x, float[3,1] s) => (float[3,1] y)";
   const std::string rest =

@@ -101,6 +101,10 @@ class Case {
 
   // What is known if an exception ended Run.
   RefereeResult Ended(std::string reason) {
+    if (first_sweep_ && !certain_ && !result_.refutation) {
+      Report(first_sweep_->swept);
+      Explain(first_sweep_->swept, first_sweep_->after);
+    }
     result_.reason = std::move(reason);
     return Result();
   }
@@ -117,6 +121,7 @@ class Case {
     if (result_.refutation) {
       result_.refutation->sizes = options_.samples[result_.refutation->sample].sizes;
     }
+    if (result_.answer == Answer::kUnknown && first_sweep_) NoteOrder();
     return std::move(result_);
   }
 
@@ -149,6 +154,15 @@ class Case {
       KeepRefutation();
     }
     Prove(after);
+  }
+
+  // An optimized model rarely has more operators, and the search for equal values relies on this.
+  void NoteOrder() {
+    const int64_t first = before_.num_ops(), second = first_sweep_->given.num_ops();
+    if (second <= first) return;
+    result_.notes.push_back(absl::StrCat("the second model has ", second,
+                                         " operators and the first one ", first,
+                                         ", but the first model is expected to be the original"));
   }
 
   // The verdict is certain, but a smaller place of the difference may be found in some seconds.
@@ -232,7 +246,8 @@ class Case {
     Tell("comparing weights");
     const Folds folds = FoldIntoWeights(before_, options_.rules, options_.deadline);
     RelatedWeights related = RelateWeights(before_, folds, after, false, options_.deadline);
-    RegionProver prover(options_.prover, assumptions_);
+    RegionProver& prover = prover_.emplace(options_.prover, assumptions_);
+    Describe(related, after);
     limits_.parts = PartsOf(related.relations);
     // A value that differs makes all proofs after it fail, so a quick sweep comes first: if it does
     // not prove all, the models probably differ somewhere.
@@ -245,20 +260,19 @@ class Case {
              (at_all ? kDouble * measured->found.scale : measured->explained);
     };
     limits_.progress = [this](int64_t done, int64_t all) { Tell("proving operators", done, all); };
-    if (!related.unrelated.empty() && RefuteByWeights(related, after, &prover)) {
-      Describe(related, after);
-      return;
-    }
+    if (!related.unrelated.empty() && RefuteByWeights(related, after, &prover)) return;
     if (only_open_) {
-      Describe(related, after);
       Explain({}, related.graph);
       return;
     }
     SweepResult swept = AlignAndSweep(related.graph, &prover);
-    if (!swept.AllCovered() && RefuteByNumber(related.graph, after, &prover)) {
-      Describe(related, after);
+    first_sweep_ = {swept, related.graph, after};
+    if (swept.EndedEarly()) {
+      Report(swept);
+      Explain(swept, related.graph);
       return;
     }
+    if (!swept.AllCovered() && RefuteByNumber(related.graph, after, &prover)) return;
     if (!swept.AllCovered()) {
       RelatedWeights more = RelateWeights(before_, folds, after, true, options_.deadline);
       if (more.relations.size() > related.relations.size()) {
@@ -267,11 +281,11 @@ class Case {
         if (other.AllCovered()) {
           related = std::move(more);
           swept = std::move(other);
+          Describe(related, after);
         }
         limits_.parts = PartsOf(related.relations);
       }
     }
-    Describe(related, after);
     result_.equal = swept.equal;
     if (!swept.AllCovered() && RefuteAtPlaces(related.graph, after, &prover)) {
       if (result_.refutation->places > 1 || SizeOfPair(*result_.refutation) <= kSmallPair) return;
@@ -283,18 +297,22 @@ class Case {
     if (!swept.AllCovered()) {
       limits_.failures = kMostFailures;
       swept = AlignAndSweep(related.graph, &prover);
-      result_.equal = swept.equal;
     }
-    result_.regions = swept.regions;
-    result_.by_rebuilt_value = std::move(swept.by_rebuilt_value);
-    result_.proofs = prover.proofs();
-    result_.remembered = prover.remembered();
-    result_.evidence = prover.evidence();
+    Report(swept);
     if (swept.AllCovered()) {
       Conclude(after);
     } else {
       Explain(swept, related.graph);
     }
+  }
+
+  void Report(const SweepResult& swept) {
+    result_.equal = swept.equal;
+    result_.regions = swept.regions;
+    result_.by_rebuilt_value = swept.by_rebuilt_value;
+    result_.proofs = prover_->proofs();
+    result_.remembered = prover_->remembered();
+    result_.evidence = prover_->evidence();
   }
 
   // On one input alone, values may be alike by chance.
@@ -435,6 +453,8 @@ class Case {
   void Describe(const RelatedWeights& related, const Graph& after) {
     result_.compared = related.graph;
     result_.relations = related.relations;
+    result_.weights.clear();
+    result_.strange_weights.clear();
     for (const WeightRelation& r : related.relations) {
       result_.weights.push_back(
           {NameOf(after, r.after), Formula(r.before), r.exact, r.ulps, r.elements});
@@ -463,7 +483,7 @@ class Case {
     }
     std::stable_sort(result_.open.begin(), result_.open.end(),
                      [](const OpenRegion& a, const OpenRegion& b) {
-                       // Those that were too large to be tried have 0 operators.
+                       // Those that were not tried have 0 operators.
                        return std::pair(a.operators == 0, a.operators) <
                               std::pair(b.operators == 0, b.operators);
                      });
@@ -501,6 +521,14 @@ class Case {
   std::string not_executed_;
   Sketches in_before_;
   SweepLimits limits_;
+  std::optional<RegionProver> prover_;
+  // The first sweep of the graphs as a whole, kept in case that the time is up in what follows.
+  struct FirstSweep {
+    SweepResult swept;
+    Graph after;  // the graph that was swept
+    Graph given;  // the same, with its weights as they are stored
+  };
+  std::optional<FirstSweep> first_sweep_;
   std::optional<OpenRegion> only_open_;  // with this region proved, all is
 };
 

@@ -140,10 +140,11 @@ struct OutputComparison {
   double difference = 0, scale = 1, explained = 0;
 };
 
-// Two values that agree on random inputs, or nearly so, but could not be proved equal.
+// Two values that agree on random inputs, or nearly so, but were not proved equal.
 struct OpenRegion {
   std::string before, after;  // labels, as in ProvedRegion
-  int operators = 0;          // of the region in both graphs; 0: it was too large to be tried
+  // Of the region in both graphs; 0: it was too large to be tried, or the time was up before.
+  int operators = 0;
   std::string reason;
   Value before_value = {}, after_value = {};  // as in ProvedRegion
 };
@@ -159,7 +160,7 @@ struct RefereeResult {
   // By output, on the sample where it differs most. Empty if the graphs were not executed.
   std::vector<OutputComparison> outputs;
   std::optional<Refutation> refutation;
-  std::vector<OpenRegion> open;  // smallest first; those that were too large to be tried come last
+  std::vector<OpenRegion> open;  // smallest first; those that were not tried come last
   std::string reason;            // why the answer is kUnknown
   std::string coverage;          // if kProved: the shapes, and conditions
   // Proofs tried: one for each region that equals no earlier region, and one each time that an

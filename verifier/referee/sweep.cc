@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "base/hash.h"
+#include "base/work.h"
 #include "verifier/referee/evidence/constants.h"
 
 namespace lemma::referee {
@@ -19,6 +20,8 @@ constexpr int kMaxDepth = 2;
 constexpr int64_t kLessWithValues = 20;
 constexpr int64_t kLessAfterFault = 20;
 constexpr int kForOutputs = 96;  // operators in a region that ends at an output
+constexpr char kNotTried[] = "not tried before the time was up";
+constexpr char kNotDecided[] = "its proof had not ended when the time was up";
 
 class Sweeper {
  public:
@@ -86,10 +89,10 @@ class Sweeper {
     std::optional<Value> differing;
     for (const Value& candidate : Candidates(value)) {
       if (deadline_.Passed()) {
-        result_.timed_out = true;
+        LeaveOpen(candidate, value, kNotTried);
         return;
       }
-      if (Prove(candidate, value, now, CutOptions().max_operators, kMaxDepth)) {
+      if (ProveInTime(candidate, value, now, CutOptions().max_operators, kMaxDepth)) {
         moved_[value] = candidate;
         return;
       }
@@ -98,6 +101,13 @@ class Sweeper {
     if (!limits_.assume || !differing) return;
     moved_[value] = *differing;
     result_.assumed.push_back({*differing, value, now});
+  }
+
+  // The time is up, and the pair is neither proved nor known to differ.
+  void LeaveOpen(const Value& candidate, const Value& value, const char* reason) {
+    result_.timed_out = true;
+    const bool is_known = !result_.unproved.empty() && result_.unproved.back().after == value;
+    if (!is_known) result_.unproved.push_back({candidate, value, 0, reason});
   }
 
   // The nearest values, one of the same name before others.
@@ -124,6 +134,18 @@ class Sweeper {
     candidates.reserve(near.size());
     for (auto& [distance, candidate] : near) candidates.push_back(std::move(candidate));
     return candidates;
+  }
+
+  // As Prove; false if the time is up before Prove ends, even by an exception.
+  bool ProveInTime(const Value& candidate, const Value& value, const Value& now, int max_operators,
+                   int max_depth, int output = -1) {
+    try {
+      return Prove(candidate, value, now, max_operators, max_depth, output);
+    } catch (const WorkEnded&) {
+      if (!deadline_.Passed()) throw;
+      LeaveOpen(candidate, value, kNotDecided);
+      return false;
+    }
   }
 
   bool Prove(const Value& candidate, const Value& value, const Value& now, int max_operators,
@@ -169,7 +191,7 @@ class Sweeper {
         }
         if (unproved.operators == 0) {
           unproved.operators = region->operators;
-          unproved.reason = std::get<Unknown>(verdict).reason;
+          unproved.reason = deadline_.Passed() ? kNotDecided : std::get<Unknown>(verdict).reason;
         }
         if (deadline_.Passed()) {
           result_.timed_out = true;
@@ -237,13 +259,14 @@ class Sweeper {
     if (now == before) return true;
     // The value may have been proved equal to another value of `before` that looks the same.
     if (deadline_.Passed()) {
-      result_.timed_out = true;
+      LeaveOpen(before, after, kNotTried);
       return false;
     }
     auto a = in_before_.find(before), b = in_after_.find(after);
     const bool alike = a != in_before_.end() && b != in_after_.end() &&
                        Distance(a->second, b->second) <= kAlikeDistance;
-    return alike && Prove(before, after, now, kForOutputs, kMaxDepth + 1, static_cast<int>(output));
+    return alike &&
+           ProveInTime(before, after, now, kForOutputs, kMaxDepth + 1, static_cast<int>(output));
   }
 
   const Graph &before_, &after_;

@@ -19,10 +19,11 @@ namespace lemma::referee {
 
 // Two values that could not be proved equal, or were found to differ (SweepLimits::differs). They
 // were compared because their sketches are alike (values.h) or, with SweepLimits::assume, because
-// they have the same name.
+// they have the same name. Pairs that were not compared before the time was up are open, too.
 struct OpenPair {
   Value before, after;  // values of the graphs given to Sweep
-  int operators = 0;    // number in a region that was tried; 0: every region was too large
+  // Number in a region that was tried; 0: every region was too large, or none was tried in time.
+  int operators = 0;
   std::string reason;
 };
 
@@ -51,6 +52,9 @@ struct SweepResult {
 
   // Whether all outputs are proved equal.
   bool AllCovered() const;
+  // Whether the time was up before all outputs were proved equal. Then `unproved` has the pairs
+  // that were not tried, too.
+  bool EndedEarly() const { return timed_out && !AllCovered(); }
 };
 
 // Limits of a sweep: which proofs it tries, and when it gives up.

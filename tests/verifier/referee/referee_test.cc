@@ -42,6 +42,21 @@ TEST(RefereeTest, UnfoldingIsNoFault) {
   EXPECT_NE(Summary(JudgeTexts(behind_tanh(before), behind_tanh(model.Text()))), "refuted");
 }
 
+// The time is up long before all cuts of the unfolded normalization are tried, unless the machine
+// is very fast.
+TEST(RefereeTest, SaysWhatIsOpenWhenTheTimeIsUp) {
+  const ConvNorm model;
+  const auto result = JudgeTexts(ConvNorm::FoldedText(model.FoldedWeight(), model.FoldedBias()),
+                                 model.Text(), 2);
+  EXPECT_THAT(Summary(result), StartsWith("unknown: "));
+  ASSERT_FALSE(result.open.empty());
+  EXPECT_FALSE(result.open.front().reason.empty());
+  ASSERT_EQ(result.notes.size(), 1);
+  EXPECT_EQ(result.notes[0],
+            "the second model has 3 operators and the first one 2, but the first model is expected "
+            "to be the original");
+}
+
 // A weight just outside of its interval changes the result by less than rounding does, so nothing
 // refutes it; it must not be proved.
 // As in a fresh model: scale and variance are one weight, and so are shift and mean. The folded
