@@ -46,8 +46,8 @@ TEST(RefereeTest, UnfoldingIsNoFault) {
 // is very fast.
 TEST(RefereeTest, SaysWhatIsOpenWhenTheTimeIsUp) {
   const ConvNorm model;
-  const auto result = JudgeTexts(ConvNorm::FoldedText(model.FoldedWeight(), model.FoldedBias()),
-                                 model.Text(), 2);
+  const auto result =
+      JudgeTexts(ConvNorm::FoldedText(model.FoldedWeight(), model.FoldedBias()), model.Text(), 2);
   EXPECT_THAT(Summary(result), StartsWith("unknown: "));
   ASSERT_FALSE(result.open.empty());
   EXPECT_FALSE(result.open.front().reason.empty());
