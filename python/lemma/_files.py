@@ -7,7 +7,9 @@ import secrets
 import shutil
 import tempfile
 import weakref
-from typing import Iterator, List, Tuple, Union
+from typing import Iterable, Iterator, List, Optional, Tuple, Union
+
+from lemma import _errors
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -36,6 +38,25 @@ def _beside(path: Path) -> Iterator[str]:
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
+
+
+def _are_one(one: Path, other: Path) -> bool:
+    """Whether both names are of one file, also through links."""
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return os.path.realpath(one) == os.path.realpath(other)
+
+
+def check_output(path: Path, inputs: Iterable[Optional[Path]]) -> None:
+    """InputError if PATH is one of the files that were read; None stands for what was no file."""
+    path = os.fspath(path)
+    for given in inputs:
+        if given is None or not _are_one(path, given):
+            continue
+        named = "" if os.path.abspath(path) == given else f" {given}"
+        message = f"{path}: would overwrite the input{named}; give another name"
+        raise _errors.exception("INVALID_ARGUMENT", message)
 
 
 def copy_all(pairs: List[Tuple[Path, Path]]) -> None:

@@ -33,9 +33,10 @@ def _read_dot(dot: str) -> Tuple[Dict[str, _drawing.Node], List[Tuple[str, str]]
 class Graph:
     """A model that shows itself in a notebook, as a picture or, if it is large, as a table."""
 
-    def __init__(self, dot: str, json: Dict[str, Any], since: "Optional[Graph]" = None):
+    def __init__(self, dot: str, json: Dict[str, Any], since: "Optional[Graph]" = None, path: Optional[str] = None):
         self.dot = dot  # the output of `lemma show --format=dot`
         self.json = json  # the object that `lemma show --json` prints
+        self._read = [path, *(since._read if since is not None else ())]  # files of models
         self._nodes, self._edges = _read_dot(dot)
         if since is not None:
             known = set(since._nodes.values())
@@ -62,7 +63,8 @@ class Graph:
         return _drawing.page([_drawing.draw(self._nodes, self._edges)], title=self.json["graph"])
 
     def save(self, path: _files.Path) -> None:
-        """Writes the picture as SVG."""
+        """Writes the picture as SVG. InputError if PATH is a file of a model in it."""
+        _files.check_output(path, self._read)
         _files.write_text(path, self.svg())
 
     def _is_picture(self) -> bool:
@@ -99,4 +101,4 @@ def show(
         arguments = ["show", path, *(f"--dim={name}={size}" for name, size in (dims or {}).items())]
         _, json = _command.run(arguments)
         _, dot = _command.text_of([*arguments, "--format=dot"])
-    return Graph(dot, json, before)
+    return Graph(dot, json, before, _models.path_of(model))

@@ -4,7 +4,7 @@ import contextlib
 import os
 import pathlib
 import tempfile
-from typing import Any, Iterator, List, Mapping, Sequence, Union
+from typing import Any, Iterator, List, Mapping, Optional, Sequence, Union
 
 from lemma import _arrays
 
@@ -20,11 +20,19 @@ def _is_torch(model: Any) -> bool:
     return any(base.__module__.startswith("torch.nn") for base in type(model).__mro__)
 
 
+def path_of(model: ModelLike) -> Optional[str]:
+    """The absolute path of a model that is a file; None for a model that is given itself."""
+    if isinstance(model, os.PathLike) or (isinstance(model, str) and "\n" not in model):
+        return os.path.abspath(os.fspath(model))
+    return None
+
+
 @contextlib.contextmanager
 def as_file(model: ModelLike) -> Iterator[str]:
     """The path of a model's file. A model that is no file is written to a temporary one."""
-    if isinstance(model, os.PathLike) or (isinstance(model, str) and "\n" not in model):
-        yield os.path.abspath(os.fspath(model))
+    given = path_of(model)
+    if given is not None:
+        yield given
         return
     with tempfile.TemporaryDirectory(prefix="lemma-") as folder:
         if is_proto(model):

@@ -1,6 +1,8 @@
 """Optimizes a model."""
 
 import contextlib
+import filecmp
+import mmap
 import os
 import pathlib
 import re
@@ -29,12 +31,19 @@ def _steps(certificate: str) -> List[Dict[str, Any]]:
     return steps
 
 
+def _names(path: str, name: str) -> bool:
+    """Whether the model in the file PATH names a file with weights."""
+    with open(path, "rb") as model, mmap.mmap(model.fileno(), 0, access=mmap.ACCESS_READ) as text:
+        return text.find(name.encode()) >= 0
+
+
 class Result:
     """The result of `optimize`. Its files are temporary; they are removed with this object."""
 
     def __init__(self, folder: _files.Folder, path: str, json: Dict[str, Any], source: _models.ModelLike):
         self._folder = folder
-        self._source = source
+        self._source = _models.path_of(source) or source
+        self._read = _models.path_of(source)
         self._path = path
         self.json = json  # the object that `lemma optimize --json` prints
         #: For numerics="quantize" or "tf32", a dict: `output`, `kept` (the reason if the model
@@ -100,7 +109,8 @@ class Result:
 
         If the model is quantized, the certificate is about the optimized model in f32. Both are
         written beside the model, as NAME.f32.onnx and NAME.f32.onnx.cert. Files with external
-        weights are written too. ValueError unless PATH ends in .onnx.
+        weights are written too. ValueError unless PATH ends in .onnx. InputError if a file of the
+        model that was optimized would be overwritten.
         """
         path = os.fspath(path)
         if pathlib.Path(path).suffix != ".onnx":
@@ -110,14 +120,29 @@ class Result:
         # Also the files with external weights.
         names = sorted(os.listdir(self._folder.name))
         inside = [os.path.join(self._folder.name, name) for name in names]
-        pairs = [(file, os.path.join(folder, os.path.basename(file))) for file in inside if file not in own]
+        weights = [(file, os.path.join(folder, os.path.basename(file))) for file in inside if file not in own]
+        pairs = [pair for pair in weights if not self._has_weights(*pair)]
         pairs.append((self._path, path))
         certified = path if self._certified == self._path else path[: -len(".onnx")] + ".f32.onnx"
         if certificate and self.certificate:
             if certified != path:
                 pairs.append((self._certified, certified))
             pairs.append((self._certified + ".cert", certified + ".cert"))
+        for _, target in pairs:
+            _files.check_output(target, [self._read])
         _files.copy_all(pairs)
+
+    def _has_weights(self, file: str, target: str) -> bool:
+        """Whether TARGET holds the weights of FILE. InputError if it holds others of the input."""
+        if self._read is None or not os.path.exists(target):
+            return False
+        if filecmp.cmp(file, target, shallow=False):
+            return True
+        beside = os.path.dirname(os.path.realpath(self._read)) == os.path.dirname(os.path.realpath(target))
+        if beside and _names(self._read, os.path.basename(target)):
+            message = f"{target}: would overwrite the input's weights; give another folder"
+            raise _errors.exception("INVALID_ARGUMENT", message)
+        return False
 
     def show(self) -> _graph.Graph:
         """The model as a graph that a notebook shows. Operators that the input lacks are colored.

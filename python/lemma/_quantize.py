@@ -10,8 +10,9 @@ from lemma import _arrays, _command, _files, _graph, _models, _tables
 class Quantized:
     """A quantized model. Its file is removed with this object."""
 
-    def __init__(self, folder: _files.Folder, path: str, json: Dict[str, Any]):
+    def __init__(self, folder: _files.Folder, path: str, json: Dict[str, Any], source: Optional[str] = None):
         self._folder = folder
+        self._read = source
         self.path = path
         self.json = json  # the object that `lemma quantize --json` prints
         #: Milliseconds of a run of the model in f32 and of the quantized one; None if nothing was
@@ -35,7 +36,11 @@ class Quantized:
         return onnx.load(self.path)
 
     def save(self, path: _files.Path) -> None:
-        """Writes the model. After an error, an old file of this name is unchanged."""
+        """Writes the model. After an error, an old file of this name is unchanged.
+
+        InputError if PATH is the file of the model that was quantized.
+        """
+        _files.check_output(path, [self._read])
         _files.copy_all([(self.path, path)])
 
     def show(self) -> _graph.Graph:
@@ -98,7 +103,7 @@ def quantize(
     except BaseException:
         folder.cleanup()
         raise
-    return Quantized(folder, output, json)
+    return Quantized(folder, output, json, _models.path_of(model))
 
 
 def _samples(calibration: Any, folder: str) -> str:

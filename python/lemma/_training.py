@@ -10,18 +10,25 @@ from lemma import _command, _files, _models
 class TrainingStep:
     """A training step that `train` made. Its files are removed with this object."""
 
-    def __init__(self, folder: _files.Folder, path: str, json: Dict[str, Any]):
+    def __init__(self, folder: _files.Folder, path: str, json: Dict[str, Any], source: Optional[str] = None):
         self._folder = folder
+        self._read = source
         self.path = path  # the file of the step, in ONNX
         self.state_path = path + ".safetensors"  # the initial state: weights, moments, …
         self.json = json  # the object that `lemma train --json` prints
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Writes the step, and its state as PATH.safetensors. PATH must end in .onnx."""
+        """Writes the step, and its state as PATH.safetensors. PATH must end in .onnx.
+
+        InputError if the file of the model would be overwritten.
+        """
         path = os.fspath(path)
         if pathlib.Path(path).suffix != ".onnx":
             raise ValueError(f"{path}: the step is ONNX, so the name must end in .onnx")
-        _files.copy_all([(self.path, path), (self.state_path, path + ".safetensors")])
+        pairs = [(self.path, path), (self.state_path, path + ".safetensors")]
+        for _, target in pairs:
+            _files.check_output(target, [self._read])
+        _files.copy_all(pairs)
 
     def __repr__(self) -> str:
         return f"<lemma.TrainingStep: {self.json['operators']} operators>"
@@ -57,4 +64,4 @@ def train(
     except BaseException:
         folder.cleanup()
         raise
-    return TrainingStep(folder, output, json)
+    return TrainingStep(folder, output, json, _models.path_of(model))

@@ -9,6 +9,7 @@ import logging
 import os
 import pathlib
 import pickle
+import shutil
 import signal
 import stat
 import subprocess
@@ -211,6 +212,60 @@ class FilesTest(unittest.TestCase):
             self.assertTrue(os.path.islink(link))
             self.assertEqual(pathlib.Path(file).read_text(), "new")
             self.assertEqual(stat.S_IMODE(os.stat(file).st_mode), 0o604)
+
+
+class OverwritingTest(unittest.TestCase):
+    """No result is saved over the model that it was made of."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.model = self.folder / "model.onnx"
+        shutil.copyfile(MODELS / "light_squeezenet.onnx", self.model)
+        self.bytes = self.model.read_bytes()
+
+    def refused(self, save, suffix=".onnx"):
+        link, hard = self.folder / f"link{suffix}", self.folder / f"hard{suffix}"
+        link.symlink_to(self.model)
+        os.link(self.model, hard)
+        for name in (str(self.model), self.model, link, hard):
+            with self.assertRaises(lemma.InputError) as caught:
+                save(name)
+            self.assertRegex(str(caught.exception), "would overwrite the input.*; give another name$")
+            self.assertEqual((caught.exception.code, caught.exception.exit_status), ("INVALID_ARGUMENT", 2))
+        self.assertEqual(self.model.read_bytes(), self.bytes)
+        self.assertEqual(len(list(self.folder.iterdir())), 3)
+        save(self.folder / f"other{suffix}")
+
+    def test_an_optimized_model(self):
+        before = os.getcwd()
+        self.addCleanup(os.chdir, before)
+        os.chdir(self.folder)
+        result = lemma.optimize("model.onnx", cost="analytic", effort="quick", execution="off")
+        with self.assertRaisesRegex(ValueError, "^model.onnx: would overwrite the input; give another name$"):
+            result.save("model.onnx")
+        os.chdir(before)
+        self.refused(result.save)
+
+    def test_weights_beside_the_model(self):
+        result = lemma.optimize(self.model, cost="analytic", effort="quick", execution="off")
+        own = pathlib.Path(result.path).with_name("optimized.onnx.data")
+        own.write_text("new")  # as a model with large weights has it
+        data = self.folder / own.name
+        data.write_text("old")
+        self.model.write_bytes(self.bytes + own.name.encode())
+        with self.assertRaisesRegex(lemma.InputError, "would overwrite the input's weights; give another folder"):
+            result.save(self.folder / "other.onnx")
+        self.assertEqual(data.read_text(), "old")
+        data.write_text("new")
+        result.save(self.folder / "other.onnx")
+
+    def test_a_picture(self):
+        self.refused(lemma.show(SMALL, since=self.model).save, ".svg")
+
+    def test_a_training_step(self):
+        self.refused(lemma.train(self.model, loss="mse").save)
 
 
 class Exchanged:

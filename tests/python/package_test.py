@@ -229,6 +229,17 @@ class QuantizeTest(unittest.TestCase):
             self.assertEqual(os.listdir(folder), ["q.onnx"])
         self.assertIsInstance(found.model, onnx.ModelProto)
 
+    def test_it_is_not_saved_over_the_model(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path, link = os.path.join(folder, "m.onnx"), os.path.join(folder, "link.onnx")
+            onnx.save(self.model, path)
+            os.link(path, link)
+            found = lemma.quantize(path, calibration={"x": self.samples}, runs=0)
+            for name in (path, link):
+                with self.assertRaisesRegex(lemma.InputError, "would overwrite the input"):
+                    found.save(name)
+            found.save(os.path.join(folder, "q.onnx"))
+
     def test_errors(self):
         with self.assertRaisesRegex(ValueError, "max_error: no operator can be quantized within 1e-09"):
             lemma.quantize(self.model, max_error=1e-9, runs=1)
