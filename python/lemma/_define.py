@@ -20,7 +20,7 @@ def define(operators: Union[str, "os.PathLike[str]"]) -> List[Dict[str, Any]]:
     InternalError if the kernels or the gradient of an operator differ from its definition.
     """
     path = os.fspath(operators)
-    if re.search(r"\boperator\b[^{]*\(", path):
+    if _files.is_text(operators):
         folder = _files.Folder()
         _TEXTS.append(folder)
         text, path = path, os.path.join(folder.name, "operators.txt")

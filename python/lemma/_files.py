@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pathlib
+import re
 import secrets
 import shutil
 import tempfile
@@ -12,6 +13,23 @@ from typing import Iterable, Iterator, List, Optional, Tuple, Union
 from lemma import _errors
 
 Path = Union[str, "os.PathLike[str]"]
+
+
+_TEXT = re.compile(r"\s*(?:graph|rule|operator)(?:\s*\(|\s+\w)")
+
+
+def is_text(source: object) -> bool:
+    """Whether `source` is a model, rules or operators as text, and not the name of a file.
+
+    It is a text if it has several lines or begins with "graph", "rule" or "operator", and a blank
+    or parenthesis; unless it ends in a suffix of a file's name, as in "rule one.txt", or there is
+    such a file.
+    """
+    if not isinstance(source, str):
+        return False
+    if "\n" in source:
+        return True
+    return bool(_TEXT.match(source)) and not pathlib.Path(source).suffix[1:].isalnum() and not os.path.exists(source)
 
 
 class Folder:

@@ -6,9 +6,9 @@ import pathlib
 import tempfile
 from typing import Any, Iterator, List, Mapping, Optional, Sequence, Union
 
-from lemma import _arrays
+from lemma import _arrays, _files
 
-# A path, the text form (a string with line breaks), an onnx.ModelProto, or its bytes.
+# A path, the text form, an onnx.ModelProto, or its bytes.
 ModelLike = Union[str, "os.PathLike[str]", Any]
 
 
@@ -22,7 +22,7 @@ def _is_torch(model: Any) -> bool:
 
 def path_of(model: ModelLike) -> Optional[str]:
     """The absolute path of a model that is a file; None for a model that is given itself."""
-    if isinstance(model, os.PathLike) or (isinstance(model, str) and "\n" not in model):
+    if isinstance(model, os.PathLike) or (isinstance(model, str) and not _files.is_text(model)):
         return os.path.abspath(os.fspath(model))
     return None
 

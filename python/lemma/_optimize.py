@@ -210,8 +210,8 @@ def optimize(
     gives the least and the largest size of dimensions that stay symbolic. `hints` gives sizes to
     optimize for: {"batch": 8}, or a list of such dicts. `inputs` has arrays or files with the
     values of the inputs, in order. `report` is a file for a page (HTML) about the optimization.
-    `rules` is a file, a text, a `Rules`, "starter", "all", or a list of these, such as
-    ["all", "mine.txt"]. `progress` is a function that is called with a line of text at most ten
+    `rules` is a file, a text, a `Rules`, the answer of `verify`, "starter", "all", or a list of
+    these, such as ["all", "mine.txt"]. Only proved rules are used: verify(rules) proves them. `progress` is a function that is called with a line of text at most ten
     times a second, or True for a progress bar.
 
     Ctrl-C ends the command and raises KeyboardInterrupt. ValueError if no graph meets

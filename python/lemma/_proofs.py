@@ -6,7 +6,7 @@ import pathlib
 import tempfile
 from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Union
 
-from lemma import _command, _models, _rules, _tables
+from lemma import _command, _files, _models, _rules, _tables
 
 
 class Answer:
@@ -49,6 +49,18 @@ class Answer:
 
     def __repr__(self) -> str:
         return f"<lemma.Answer: {self.json}>"
+
+
+class Verified(Answer):
+    """The answer of `verify`. Other calls take it as rules: optimize(model, rules=answer)."""
+
+    def __init__(self, ok: bool, json: Dict[str, Any], text: str):
+        super().__init__(ok, json)
+        self.text = text  # the rules, with the record of its proof after each rule
+
+    def save(self, path: _files.Path) -> None:
+        """Writes the rules with their records. PATH may be the file that they were read from."""
+        _files.write_text(path, self.text)
 
 
 # The members of an answer that a notebook shows, in this order, and those of its `refutation`.
@@ -128,23 +140,27 @@ def referee(
 
 
 def verify(
-    rules: Union[str, "os.PathLike[str]", _rules.Rules],
+    rules: _rules.Source,
     *,
     only: Sequence[str] = (),
     progress: _command.Progress = None,
-) -> Answer:
-    """Proves each rule of a file, or of a text (a string with line breaks).
+) -> Verified:
+    """Proves each rule of a file or a text.
 
-    `only` has the names of the rules to prove; empty: all. `rules` of the answer has a dict for
-    each rule, with its verdict. The answer is true if each rule is proved with the contract that it
-    claims.
+    `only` has the names of the rules to prove; empty: all. The answer is true if each rule is
+    proved with the contract that it claims. `rules` of the answer has a dict for each rule, with
+    its verdict. `text` of the answer has the rules with the records of their proofs, without which
+    `optimize` uses no rule: `optimize(model, rules=answer)` uses these rules, and
+    `answer.save("mine.txt")` writes them, also over the file that they were read from.
     """
-    with _rules.as_file(rules) as path:
-        arguments = ["verify", path]
+    with _rules.as_file(rules) as path, tempfile.TemporaryDirectory(prefix="lemma-") as folder:
+        output = pathlib.Path(folder, "proved.txt")
+        arguments = ["verify", path, "-o", str(output)]
         if only:
             arguments.append("--only=" + ",".join(only))
         status, json = _command.run(arguments, progress)
-    return Answer(status == 0, json)
+        text = output.read_text()
+    return Verified(status == 0, json, text)
 
 
 def check(
@@ -166,7 +182,7 @@ def check(
     ["all", "mine.txt"] trusts both. `problem` of the answer says why the certificate is rejected.
     """
     with tempfile.TemporaryDirectory(prefix="lemma-") as folder:
-        if isinstance(certificate, str) and "\n" in certificate:
+        if _files.is_text(certificate):
             path = pathlib.Path(folder, "model.cert")
             path.write_text(certificate)
             certificate = path

@@ -149,36 +149,48 @@ class Rules:
         return f"<lemma.Rules: {len(self)}>"
 
 
-Source = Union[str, "os.PathLike[str]", Rules]
+# A file, a text, "starter" or "all", or an object with a text: Rules, a Rule, an answer of `verify`.
+Source = Union[str, "os.PathLike[str]", Rules, Rule, Any]
+
+
+@contextlib.contextmanager
+def _as_temporary(text: str) -> Iterator[str]:
+    with tempfile.TemporaryDirectory(prefix="lemma-") as folder:
+        path = pathlib.Path(folder, "rules.txt")
+        path.write_text(text)
+        yield str(path)
 
 
 @contextlib.contextmanager
 def as_file(source: Union[Source, Sequence[Source]]) -> Iterator[str]:
     """The value of the flag --rules for `source`.
 
-    A file gives its path; a text (a string with line breaks) or `Rules` the path of a temporary
-    file; "starter" and "all" stay as they are. A list gives the values of its elements, with
-    commas.
+    A file gives its path; a text, or what has one (`Rules`, a `Rule`, the answer of `verify`), the
+    path of a temporary file; "starter" and "all" stay as they are. A list gives the values of its
+    elements, with commas.
     """
     if isinstance(source, (list, tuple)):
         with contextlib.ExitStack() as files:
             yield ",".join([files.enter_context(as_file(one)) for one in source])
         return
-    if isinstance(source, Rules):
-        source = source.text
-    if source in ("starter", "all"):
+    text = getattr(source, "text", None)
+    if isinstance(text, str):
+        with _as_temporary(text) as path:
+            yield path
+    elif source in ("starter", "all"):
         yield str(source)
-    elif isinstance(source, str) and "\n" in source:
-        with tempfile.TemporaryDirectory(prefix="lemma-") as folder:
-            path = pathlib.Path(folder, "rules.txt")
-            path.write_text(source)
-            yield str(path)
+    elif _files.is_text(source):
+        with _as_temporary(source) as path:
+            yield path
     else:
         yield os.path.abspath(source)
 
 
-def rules(source: Union[str, "os.PathLike[str]"] = "starter") -> Rules:
-    """The rules of a file or a text, or built-in ones: "starter" (written by hand) or "all"."""
+def rules(source: Source = "starter") -> Rules:
+    """The rules of a file or a text, or built-in ones: "starter" (written by hand) or "all".
+
+    `source` may also be the answer of `verify`.
+    """
     with as_file(source) as path:
         _, json = _command.run(["rules", path])
     found = Rules("\n".join(rule["text"] for rule in json["rules"]), json)

@@ -5,6 +5,7 @@ Usage: package_test.py ROOT MODELS
 
 import os
 import pathlib
+import re
 import signal
 import sys
 import tempfile
@@ -15,6 +16,7 @@ import unittest
 import numpy
 
 import lemma
+from lemma import _files
 
 try:
     import onnx
@@ -143,7 +145,8 @@ class OptimizeTest(unittest.TestCase):
             lemma.optimize(SCALED, pet="maybe")
         with self.assertRaisesRegex(ValueError, "unknown flag efort; did you mean effort"):
             lemma.optimize(SCALED, efort="quick")
-        with self.assertRaisesRegex(ValueError, "rule twice may not be used: it has no proof"):
+        with self.assertRaisesRegex(ValueError, "^rules.txt: rule twice may not be used: it has no proof; "
+                                    r"answer = lemma.verify\(rules\) .*allow_unproved=True does without$"):
             lemma.optimize(SCALED, cost="analytic", rules=TRUE_RULE)
         proved = lemma.generate(["taso", "relu", "transpose"], max_ops=2)
         lemma.optimize(SCALED, cost="analytic", runs=3, rules=proved)
@@ -391,6 +394,44 @@ class ProofTest(unittest.TestCase):
             lemma.verify("missing.txt")
         with self.assertRaisesRegex(ValueError, "expected"):
             lemma.verify("rule (\n")
+
+    def test_proved_rules_are_used_and_saved(self):
+        answer = lemma.verify(TRUE_RULE)
+        self.assertIn("\nproved bit_exact ", answer.text)
+        self.assertTrue(lemma.rules(answer)["twice"].proved)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "rules.txt")
+            path.write_text(TRUE_RULE)
+            lemma.verify(path).save(path)
+            self.assertEqual(path.read_text(), answer.text)
+            for rules in (answer, answer.text, path, lemma.rules(answer)["twice"], [answer]):
+                model = SCALED.replace("4, 300", "1200")
+                result = lemma.optimize(model, cost="analytic", execution="off", rules=rules)
+                self.assertIn("twice", result.json["rules"])
+        self.assertFalse(lemma.rules(lemma.verify(FALSE_RULE))["twice"].proved)
+
+    def test_a_text_may_have_one_line(self):
+        rule, model = " ".join(TRUE_RULE.split()), " ".join(SCALED.split())
+        self.assertTrue(lemma.verify(rule))
+        self.assertEqual(lemma.rules(rule).names, ["twice"])
+        self.assertTrue(lemma.prove(model, SCALED))
+        self.assertEqual(lemma.show("graph (x: f32[2]) { y = relu(x) return y }").operators, 1)
+        with lemma.Session(model) as session:
+            self.assertEqual(session.get_inputs()[0].name, "x")
+        for name in ("graphs", "rules", "graph (1).onnx", "rule one.txt", "graph.onnx", "operator"):
+            with self.assertRaisesRegex(FileNotFoundError, re.escape(name)):
+                lemma.show(name)
+        with self.assertRaisesRegex(ValueError, "^model.txt:1"):
+            lemma.show("graph g(x: f32[2])")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "graph g")
+            pathlib.Path(path).write_text(SCALED)
+            before = os.getcwd()
+            os.chdir(folder)
+            try:
+                self.assertFalse(_files.is_text("graph g"))
+            finally:
+                os.chdir(before)
 
     def test_generate(self):
         rules = lemma.generate(["taso", "relu", "transpose"], max_ops=2)
