@@ -347,6 +347,51 @@ class SessionTest(unittest.TestCase):
             session.run(None, {"x": numpy.zeros((4, 300), "f4")})
 
 
+class DefineTest(unittest.TestCase):
+    MINE = "operator mine(x: [n]) { y[i < n] = x[i] * 2 return y }"
+    THRICE = MINE.replace("2", "3")
+    YOURS = "# The\n# operator mine is another.\noperator yours(x: [n]) { y[i < n] = x[i] * 7 return y }\n"
+
+    def setUp(self):
+        self.addCleanup(lemma._command.DEFINITIONS.clear)
+
+    def value(self, name):
+        with lemma.Session(f"graph g(x: f32[1]) {{ y = {name}(x) return y }}") as session:
+            return session.run(None, {"x": numpy.ones(1, "f4")})[0][0]
+
+    def test_a_text_replaces_an_earlier_one(self):
+        lemma.define(self.MINE)
+        self.assertEqual(self.value("mine"), 2)
+        lemma.define(self.THRICE)
+        self.assertEqual(self.value("mine"), 3)
+        self.assertEqual(len(lemma._command.DEFINITIONS), 1)
+        with self.assertRaises(lemma.InputError):
+            lemma.define(self.MINE.replace("x[i]", "x[k]"))
+        self.assertEqual(self.value("mine"), 3)
+
+    def test_the_other_operators_of_a_text_stay(self):
+        lemma.define(self.YOURS + self.MINE)
+        lemma.define(self.THRICE)
+        self.assertEqual((self.value("mine"), self.value("yours")), (3, 7))
+
+    def test_texts_and_files_replace_each_other(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "ops.txt")
+            path.write_text(self.MINE)
+            lemma.define(self.THRICE)
+            for text, value in ((self.MINE, 2), (self.THRICE, 3)):
+                path.write_text(text)
+                lemma.define(path)
+                self.assertEqual(self.value("mine"), value)
+            lemma.define(self.MINE)
+            self.assertEqual(self.value("mine"), 2)
+            path.write_text(self.THRICE + "\n" + self.YOURS)
+            lemma.define(path)
+            with self.assertRaisesRegex(lemma.InputError, "ops.txt defines mine, and other operators; change it there"):
+                lemma.define(self.MINE)
+            self.assertEqual((self.value("mine"), self.value("yours")), (3, 7))
+
+
 class ProofTest(unittest.TestCase):
     def test_prove(self):
         same = lemma.prove(SCALED, SCALED.replace("  b = relu(a)\n  return b", "  return a"))
