@@ -4,10 +4,11 @@ import pathlib
 import tempfile
 from typing import Optional, Sequence, Union
 
-from lemma import _command
+from lemma import _arguments, _command
 from lemma._rules import Rules
 
 
+@_arguments.checked
 def generate(
     ops: Union[str, Sequence[str]] = "taso",
     *,

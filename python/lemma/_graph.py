@@ -3,7 +3,7 @@
 import re
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
-from lemma import _command, _drawing, _files, _models, _tables
+from lemma import _arguments, _command, _drawing, _files, _models, _tables
 
 _NODE = re.compile(r'  (\w+) \[label="((?:[^"\\]|\\.)*)"(.*)\];$')
 _TIP = re.compile(r'tooltip="((?:[^"\\]|\\.)*)"')
@@ -85,6 +85,7 @@ class Graph:
         return f"<lemma.Graph: {self.operators} operators>"
 
 
+@_arguments.checked
 def show(
     model: _models.ModelLike,
     *,

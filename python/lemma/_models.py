@@ -1,6 +1,7 @@
 """Models and tensors as files, because the command reads and writes files only."""
 
 import contextlib
+import numbers
 import os
 import pathlib
 import tempfile
@@ -54,10 +55,17 @@ def as_file(model: ModelLike) -> Iterator[str]:
 
 
 def flags(given: Mapping[str, Any]) -> List[str]:
-    """Arguments as flags of the command: clip_norm=1.0 is --clip-norm=1.0, nesterov=True --nesterov."""
+    """Arguments as flags of the command: clip_norm=1.0 is --clip-norm=1.0, nesterov=True --nesterov.
+
+    A list is joined by commas.
+    """
     result: List[str] = []
     for name, value in given.items():
         flag = "--" + name.replace("_", "-")
+        if isinstance(value, (list, tuple)):
+            value = ",".join(map(str, value))
+        if not isinstance(value, (str, os.PathLike, numbers.Number)):
+            raise TypeError(f"{name}: needs a number, a text or a list, not {type(value).__name__}")
         result += [flag] * bool(value) if isinstance(value, bool) else [f"{flag}={value}"]
     return result
 
@@ -76,3 +84,25 @@ def tensor_files(tensors: Sequence[Any]) -> Iterator[List[str]]:
             paths.append(os.path.join(folder, f"input_{i}.npy"))
             numpy.save(paths[-1], _arrays.as_numpy(tensor, f"inputs: number {i}"))
         yield paths
+
+
+@contextlib.contextmanager
+def samples_file(calibration: Any) -> Iterator[Optional[str]]:
+    """The value of the flag --calibration. Arrays are written to a temporary file; None gives None."""
+    import numpy
+
+    if calibration is None or (isinstance(calibration, str) and calibration.split(":")[0] == "synthetic"):
+        yield calibration
+    elif isinstance(calibration, (str, os.PathLike)):
+        yield os.path.abspath(calibration)
+    elif isinstance(calibration, Mapping):
+        arrays = {name: _arrays.as_numpy(value, f"calibration: '{name}'") for name, value in calibration.items()}
+        with tempfile.TemporaryDirectory(prefix="lemma-") as folder:
+            path = os.path.join(folder, "samples.npz")
+            numpy.savez(path, **arrays)
+            yield path
+    else:
+        raise TypeError(
+            "calibration: a dict with an array for each input, by name; a .npz file; a folder;"
+            f' or "synthetic:N"; not {type(calibration).__name__}'
+        )

@@ -8,7 +8,7 @@ import pathlib
 import re
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
-from lemma import _command, _errors, _files, _graph, _models, _rules, _tables
+from lemma import _arguments, _command, _errors, _files, _graph, _models, _rules, _tables
 
 _STEP = re.compile(r"step (\d+) (\S+) proof (\S+)$")
 
@@ -37,6 +37,22 @@ def _names(path: str, name: str) -> bool:
         return text.find(name.encode()) >= 0
 
 
+class Quantization(dict):
+    """What numerics="quantize" or "tf32" did: a dict that prints itself in one line."""
+
+    @property
+    def text(self) -> str:
+        """A line that says why the model stays in f32, or how many operators are quantized."""
+        if self["kept"]:
+            return f"stays in f32: {_errors.in_python(self['kept'])}"
+        operators = self["result"]["operators"]
+        count = sum(operator["quantized"] for operator in operators)
+        return f"{count} of {len(operators)} operators quantized, relative error {self['result']['worst']:.3g}"
+
+    def __repr__(self) -> str:
+        return f"<lemma.Quantization: {self.text}; keys: {', '.join(self)}>"
+
+
 class Result:
     """The result of `optimize`. Its files are temporary; they are removed with this object."""
 
@@ -49,7 +65,7 @@ class Result:
         #: For numerics="quantize" or "tf32", a dict: `output`, `kept` (the reason if the model
         #: stayed in f32, or None) and `result` (the report of `lemma quantize`). None if nothing
         #: was to be quantized.
-        self.quantized: Optional[Dict[str, Any]] = json.get("quantized")
+        self.quantized: Optional[Quantization] = Quantization(json["quantized"]) if json.get("quantized") else None
         # The certificate is about the optimized model in f32; a quantized model is another file.
         self._certified = json["output"]
         certificate = pathlib.Path(self._certified + ".cert")
@@ -165,16 +181,19 @@ class Result:
             ("operators", f"{self.operators_before} → {self.operators_after}"),
             ("rules", ", ".join(f"{count} × {name}" for name, count in counted)),
             ("kept, because", self.why),
+            ("quantization", self.quantized and self.quantized.text),
         ]
         return _tables.pairs("The input is kept" if self.kept else "Optimized", rows)
 
     def __repr__(self) -> str:
+        more = f"; {self.quantized.text}" if self.quantized else ""
         if self.kept:
-            return f"<lemma.Result: the input is kept: {self.why}>"
+            return f"<lemma.Result: the input is kept: {self.why}{more}>"
         time = f", {self.ms_before:.3f} -> {self.ms_after:.3f} ms" if self.ms_after else ""
-        return f"<lemma.Result: {len(self.steps)} steps{time}>"
+        return f"<lemma.Result: {len(self.steps)} steps{time}{more}>"
 
 
+@_arguments.checked
 def optimize(
     model: _models.ModelLike,
     *,
@@ -194,6 +213,8 @@ def optimize(
     ranges: Optional[Mapping[str, Tuple[int, int]]] = None,
     hints: Union[Mapping[str, int], Sequence[Mapping[str, int]]] = (),
     inputs: Sequence[Any] = (),
+    calibration: Union[str, "os.PathLike[str]", Mapping[str, Any], None] = None,
+    max_error: Optional[float] = None,
     report: Union[str, "os.PathLike[str]", None] = None,
     backend: str = "cpu",
     target: Optional[str] = None,
@@ -209,7 +230,8 @@ def optimize(
     are arguments too, such as pet="on" or alpha=1.1. `dims` fixes symbolic dimensions. `ranges`
     gives the least and the largest size of dimensions that stay symbolic. `hints` gives sizes to
     optimize for: {"batch": 8}, or a list of such dicts. `inputs` has arrays or files with the
-    values of the inputs, in order. `report` is a file for a page (HTML) about the optimization.
+    values of the inputs, in order. `calibration` and `max_error` belong to numerics="quantize" and
+    "tf32", and are as for `quantize`. `report` is a file for a page (HTML) about the optimization.
     `rules` is a file, a text, a `Rules`, the answer of `verify`, "starter", "all", or a list of
     these, such as ["all", "mine.txt"]. Only proved rules are used: verify(rules) proves them. `progress` is a function that is called with a line of text at most ten
     times a second, or True for a progress bar.
@@ -234,6 +256,7 @@ def optimize(
         "onnxruntime": onnxruntime and os.fspath(onnxruntime),
         "threads": threads,
         "runs": runs,
+        "max-error": max_error,
         "report": report and os.path.abspath(report),
     }
     folder = _files.Folder()
@@ -248,6 +271,9 @@ def optimize(
                 arguments.append("--hint=" + ",".join(f"{name}={size}" for name, size in hint.items()))
             if inputs:
                 arguments.append("--inputs=" + ",".join(files.enter_context(_models.tensor_files(inputs))))
+            samples = files.enter_context(_models.samples_file(calibration))
+            if samples is not None:
+                arguments.append(f"--calibration={samples}")
             if rules is not None:
                 arguments.append("--rules=" + files.enter_context(_rules.as_file(rules)))
             arguments += _models.flags(further)

@@ -6,7 +6,7 @@ import pathlib
 import tempfile
 from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Union
 
-from lemma import _command, _files, _models, _rules, _tables
+from lemma import _arguments, _command, _files, _models, _rules, _tables
 
 
 class Answer:
@@ -68,6 +68,7 @@ _SHOWN = ("contract", "coverage", "accepted", "reason", "problem", "steps", "sam
 _DIFFERENCE = ("failure", "output", "index", "before", "after", "explained")
 
 
+@_arguments.checked
 def prove(
     a: _models.ModelLike,
     b: _models.ModelLike,
@@ -88,6 +89,7 @@ def prove(
     return Answer(status == 0, json)
 
 
+@_arguments.checked
 def referee(
     before: _models.ModelLike,
     after: _models.ModelLike,
@@ -139,6 +141,7 @@ def referee(
     return Answer(status == 0, json)
 
 
+@_arguments.checked
 def verify(
     rules: _rules.Source,
     *,
@@ -163,6 +166,7 @@ def verify(
     return Verified(status == 0, json, text)
 
 
+@_arguments.checked
 def check(
     before: Union[str, "os.PathLike[str]"],
     after: Union[str, "os.PathLike[str]"],

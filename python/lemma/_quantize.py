@@ -1,10 +1,9 @@
 """Computes a model's operators on integers or rounded floats."""
 
 import os
-import tempfile
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
-from lemma import _arrays, _command, _files, _graph, _models, _tables
+from lemma import _arguments, _command, _files, _graph, _models, _tables
 
 
 class Quantized:
@@ -64,6 +63,7 @@ class Quantized:
         return f"<lemma.Quantized: {count} quantized operators, relative error {self.error:.3g}>"
 
 
+@_arguments.checked
 def quantize(
     model: _models.ModelLike,
     *,
@@ -77,8 +77,8 @@ def quantize(
     """Computes operators of an ONNX model on integers or rounded floats (docs/quantization.md).
 
     `calibration` has samples of the inputs: a dict with an array for each input, by name; or a .npz
-    file; or a folder. The array has one more axis than the input, in front; it counts the samples.
-    Without `calibration`, samples are random, and the errors say nothing about real data.
+    file; or a folder; or "synthetic:N", N random samples. The array has one more axis than the
+    input, in front; it counts the samples. Without `calibration`, samples are random, and the errors say nothing about real data.
     `max_error` limits the relative error of each output: as many operators as necessary stay in
     floating point. ValueError if no operator can be quantized within this limit. `keep` names
     operators that stay in floating point. Further arguments are the flags of `lemma quantize`, such
@@ -87,10 +87,10 @@ def quantize(
     folder = _files.Folder()
     output = os.path.join(folder.name, "quantized.onnx")
     try:
-        with _models.as_file(model) as path, tempfile.TemporaryDirectory(prefix="lemma-") as samples:
+        with _models.as_file(model) as path, _models.samples_file(calibration) as samples:
             arguments = ["quantize", path, "-o", output, f"--form={form}"]
             if calibration is not None:
-                arguments.append(f"--calibration={_samples(calibration, samples)}")
+                arguments.append(f"--calibration={samples}")
             if max_error is not None:
                 arguments.append(f"--max-error={max_error}")
             if keep:
@@ -104,14 +104,3 @@ def quantize(
         folder.cleanup()
         raise
     return Quantized(folder, output, json, _models.path_of(model))
-
-
-def _samples(calibration: Any, folder: str) -> str:
-    import numpy
-
-    if not isinstance(calibration, Mapping):
-        return os.path.abspath(calibration)
-    arrays = {name: _arrays.as_numpy(value, f"calibration: '{name}'") for name, value in calibration.items()}
-    path = os.path.join(folder, "samples.npz")
-    numpy.savez(path, **arrays)
-    return path

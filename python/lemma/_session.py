@@ -10,7 +10,7 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Seq
 
 import numpy
 
-from lemma import _arrays, _command, _errors, _models
+from lemma import _arguments, _arrays, _command, _errors, _models
 
 _DTYPES = {
     "f32": numpy.dtype("<f4"),
@@ -59,6 +59,7 @@ class Session:
     which the model stays prepared.
     """
 
+    @_arguments.checked
     def __init__(
         self, model: _models.ModelLike, *, backend: str = "cpu", threads: int = 1, max_plans: int = 16
     ):
@@ -158,6 +159,8 @@ class Session:
         known = [output.name for output in self._outputs]
         if names is None:
             return list(range(len(known)))
+        if isinstance(names, str):
+            raise TypeError(f"the names of outputs are a list: run(['{names}'], …)")
         for name in names:
             if name not in known:
                 raise ValueError(f"no output is called '{name}'; there are: {', '.join(known)}")
@@ -175,6 +178,11 @@ class Session:
 
     def _request(self, inputs: Mapping[str, Any]) -> Tuple[List[str], List[numpy.ndarray]]:
         known = [value.name for value in self._inputs]
+        if not isinstance(inputs, Mapping):
+            raise TypeError(
+                f"the inputs are a dict with an array for each name, not {type(inputs).__name__};"
+                f" the names are: {', '.join(known)}"
+            )
         for name in inputs:
             if name not in known:
                 raise ValueError(f"no input is called '{name}'; there are: {', '.join(known)}")

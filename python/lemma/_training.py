@@ -4,7 +4,7 @@ import os
 import pathlib
 from typing import Any, Dict, Mapping, Optional, Sequence, Union
 
-from lemma import _command, _files, _models
+from lemma import _arguments, _command, _files, _models
 
 
 class TrainingStep:
@@ -34,6 +34,7 @@ class TrainingStep:
         return f"<lemma.TrainingStep: {self.json['operators']} operators>"
 
 
+@_arguments.checked
 def train(
     model: _models.ModelLike,
     *,

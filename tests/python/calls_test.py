@@ -73,6 +73,33 @@ class ErrorTest(unittest.TestCase):
         self.assertEqual(caught.exception.exit_status, -signal.SIGKILL)
 
 
+class ArgumentTest(unittest.TestCase):
+    def test_the_argument_that_was_meant_is_named(self):
+        sizes = {"n": 1}
+        for call, given, meant in (
+            (lemma.optimize, {"hint": sizes}, "optimize has no argument 'hint'; did you mean hints"),
+            (lemma.optimize, {"hits": 2}, "optimize has no argument 'hits'; did you mean hints"),
+            (lemma.optimize, {"calibrations": 2}, "did you mean calibration"),
+            (lemma.optimize, {"zzz": 2}, r"optimize has no argument 'zzz'; see help\(lemma.optimize\)"),
+            (lemma.quantize, {"dim": sizes}, "quantize has no argument 'dim'; did you mean dims"),
+            (lemma.show, {"dim": sizes}, "did you mean dims"),
+            (lemma.verify, {"onl": ["a"]}, "did you mean only"),
+            (lemma.Session, {"thread": 2}, "Session has no argument 'thread'; did you mean threads"),
+        ):
+            with self.subTest(given), self.assertRaisesRegex((TypeError, lemma.InputError), meant):
+                call(SMALL, **given)
+        with self.assertRaisesRegex(TypeError, "referee has no argument 'hints'; did you mean hint"):
+            lemma.referee(SMALL, SMALL, hints=sizes)
+
+    def test_values_of_flags(self):
+        self.assertEqual(
+            lemma._models.flags({"a_b": 1, "c": True, "d": False, "e": ["x", "y"], "f": numpy.float32(2)}),
+            ["--a-b=1", "--c", "--e=x,y", "--f=2.0"],
+        )
+        with self.assertRaisesRegex(TypeError, "^pet: needs a number, a text or a list, not ndarray$"):
+            lemma.optimize(SMALL, pet=numpy.zeros(1000))
+
+
 class ProgressTest(unittest.TestCase):
     LINES = ["enumerating graphs", "proving: 17 of 71, 17 proved", "proving: 71 of 71, 60 proved"]
 

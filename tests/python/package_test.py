@@ -72,6 +72,9 @@ class OptimizeTest(unittest.TestCase):
             self.source, effort="quick", cost="analytic", runs=3, numerics="quantize", max_error=0.5
         )
         self.assertIn("kept", result.quantized)
+        self.assertLess(len(repr(result.quantized)), 200)
+        for shown in (repr(result), repr(result.quantized), result._repr_html_()):
+            self.assertRegex(shown, r"stays in f32: |[0-9]+ of [0-9]+ operators quantized, relative error")
         if result.quantized["kept"] is None:
             worst = result.quantized["result"]["worst"]
             self.assertLessEqual(worst, 0.5)
@@ -143,7 +146,7 @@ class OptimizeTest(unittest.TestCase):
     def test_unlisted_flags_and_rules_are_passed_on(self):
         with self.assertRaisesRegex(ValueError, "^pet: 'maybe' is not one of off, on"):
             lemma.optimize(SCALED, pet="maybe")
-        with self.assertRaisesRegex(ValueError, "unknown flag efort; did you mean effort"):
+        with self.assertRaisesRegex(ValueError, "optimize has no argument 'efort'; did you mean effort"):
             lemma.optimize(SCALED, efort="quick")
         with self.assertRaisesRegex(ValueError, "^rules.txt: rule twice may not be used: it has no proof; "
                                     r"answer = lemma.verify\(rules\) .*allow_unproved=True does without$"):
@@ -232,6 +235,22 @@ class QuantizeTest(unittest.TestCase):
             self.assertEqual(os.listdir(folder), ["q.onnx"])
         self.assertIsInstance(found.model, onnx.ModelProto)
 
+    def test_optimize_takes_the_same_samples(self):
+        for samples, count in (({"x": self.samples}, 10), ("synthetic:5", 5)):
+            result = lemma.optimize(
+                self.model, cost="analytic", runs=3, numerics="quantize", max_error=0.5, calibration=samples
+            )
+            told = result.quantized["result"]
+            self.assertEqual(told["calibration_samples"] + told["held_out_samples"], count)
+        for call in (lemma.optimize, lemma.quantize):
+            with self.assertRaisesRegex(TypeError, "^calibration: a dict with an array for each input.*; not ndarray$"):
+                call(self.model, calibration=self.samples)
+
+    def test_why_a_model_stays_in_f32(self):
+        result = lemma.optimize(self.model, cost="analytic", runs=3, numerics="quantize", max_error=1e-9)
+        self.assertRegex(repr(result.quantized), "^<lemma.Quantization: stays in f32: no operator ")
+        self.assertIn("; stays in f32: no operator ", repr(result))
+
     def test_it_is_not_saved_over_the_model(self):
         with tempfile.TemporaryDirectory() as folder:
             path, link = os.path.join(folder, "m.onnx"), os.path.join(folder, "link.onnx")
@@ -289,6 +308,10 @@ class SessionTest(unittest.TestCase):
                 session.run(None, {"z": good})
             with self.assertRaisesRegex(ValueError, "no output is called 'z'"):
                 session.run(["z"], {"x": good})
+            with self.assertRaisesRegex(TypeError, r"the names of outputs are a list: run\(\['b'\], …\)"):
+                session.run("b", {"x": good})
+            with self.assertRaisesRegex(TypeError, "the inputs are a dict .*, not list; the names are: x$"):
+                session.run(None, [good])
             with self.assertRaisesRegex(ValueError, "input 'x' is missing"):
                 session.run(None, {})
             self.assertEqual(session.run(None, {"x": good})[0].sum(), 0)
