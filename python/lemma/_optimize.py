@@ -76,11 +76,12 @@ class Result:
         self.steps: List[Dict[str, Any]] = _steps(self.certificate)
         #: Whether the model is the input, because no better model was found.
         self.kept: bool = json["kept_input"]
-        #: Times of a run in milliseconds; None if nothing was timed (opaque operators that the back
+        #: Medians of the times of a run in milliseconds; None if nothing was timed (opaque operators that the back
         #: end cannot execute, or a device that is absent).
         self.ms_before: Optional[float] = json.get("ms_before")
         self.ms_after: Optional[float] = json.get("ms_after")
-        #: The time after / the time before. 1 if the input is kept; None if nothing was timed.
+        #: The median of time after / time before of paired runs, which may differ from ms_after /
+        #: ms_before. 1 if the input is kept; None if nothing was timed.
         self.ratio: Optional[float] = json.get("ratio")
         if self.quantized and not self.quantized["kept"]:
             # Timed against the optimized model in f32.
