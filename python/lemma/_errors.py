@@ -10,10 +10,11 @@ from typing import Optional
 
 _FLAG = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
 
-# What the command advises for rules without proofs, and what to do in Python.
-_UNPROVED = re.compile(r"lemma verify (.+) -o \1 proves the rules and records it; --allow-unproved does without")
+# What the command advises for rules without proofs, and what to do in Python. A rule that is false
+# needs no advice.
+_UNPROVED = re.compile(r"; lemma verify (.+) -o \1 proves the rules and records it; --allow-unproved does without")
 _PROVE = (
-    "answer = lemma.verify(rules) proves the rules; give this answer as rules, or its file:"
+    "; answer = lemma.verify(rules) proves the rules; give this answer as rules, or its file:"
     " answer.save(path); allow_unproved=True does without"
 )
 
@@ -81,7 +82,7 @@ def in_python(message: str) -> str:
     It has the names of arguments in place of flags: cost_db in place of --cost-db. Files that the
     package wrote to a temporary folder are named without the folder, which is removed.
     """
-    message = _UNPROVED.sub(_PROVE, message)
+    message = _UNPROVED.sub("" if " it is false: " in message else _PROVE, message)
     message = re.sub(re.escape(tempfile.gettempdir()) + r"/lemma-\w+/", "", message)
     return _FLAG.sub(lambda flag: flag[1].replace("-", "_"), message)
 

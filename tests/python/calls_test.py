@@ -83,7 +83,7 @@ class ArgumentTest(unittest.TestCase):
             (lemma.optimize, {"zzz": 2}, r"optimize has no argument 'zzz'; see help\(lemma.optimize\)"),
             (lemma.quantize, {"dim": sizes}, "quantize has no argument 'dim'; did you mean dims"),
             (lemma.show, {"dim": sizes}, "did you mean dims"),
-            (lemma.verify, {"onl": ["a"]}, "did you mean only"),
+            (lemma.verify, {"rule": SMALL}, "did you mean rules"),
             (lemma.Session, {"thread": 2}, "Session has no argument 'thread'; did you mean threads"),
         ):
             with self.subTest(given), self.assertRaisesRegex((TypeError, lemma.InputError), meant):

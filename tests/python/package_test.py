@@ -476,7 +476,10 @@ class ProofTest(unittest.TestCase):
                 model = SCALED.replace("4, 300", "1200")
                 result = lemma.optimize(model, cost="analytic", execution="off", rules=rules)
                 self.assertIn("twice", result.json["rules"])
-        self.assertFalse(lemma.rules(lemma.verify(FALSE_RULE))["twice"].proved)
+        refuted = lemma.verify(FALSE_RULE)
+        self.assertFalse(lemma.rules(refuted)["twice"].proved)
+        with self.assertRaisesRegex(lemma.InputError, r"rule twice may not be used: it is false: [^;]*$"):
+            lemma.optimize(SCALED, cost="analytic", rules=refuted)
 
     def test_a_text_may_have_one_line(self):
         rule, model = " ".join(TRUE_RULE.split()), " ".join(SCALED.split())
