@@ -39,7 +39,7 @@ struct CommonFlags {
   std::string backend, fusion = "on", winograd = "on", reuse = "late", precision = "f32",
                        tiles = api::kTunedTiles, onnxruntime;
   std::vector<std::string> inputs;  // files of input values; empty: random values
-  int64_t int_range = 2;            // random integers are in [0, int_range)
+  int64_t int_range = 2;            // as in api/models/random_values.h
   bool training = false;            // set by commands: keep operators that act in training only
   double max_memory_gb = api::HalfOfMemoryGb();  // InputOptions::max_memory_gb
 
