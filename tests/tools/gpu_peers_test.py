@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import sys
 import tempfile
 import unittest
@@ -52,6 +53,18 @@ class PeersTest(unittest.TestCase):
                 "peers": {"torch": "2", "rows": [{"model": "resnet18", "ms": 1.5}]}})
             gpu_peers.add_to(path, {"torch": "2"}, [{"model": "vgg16", "ms": 2.5}])
             self.assertEqual(len(json.loads(path.read_text())["peers"]["rows"]), 2)
+
+    def test_what_the_packaged_modules_import_is_packaged(self):
+        script = pathlib.Path("tools/package_gpu").read_text()
+        packed = {path.split("/")[-1]: pathlib.Path(f"tools/{path}.py")
+                  for path in re.findall(r"\b(?:gpu|lib)/[a-z_]+\b(?=[ ;])", script)}
+        self.assertIn("gpu_peers", packed)
+        packed["bench"] = pathlib.Path("tools/lib/bench/training.py")
+        ours = {path.stem for path in pathlib.Path("tools/lib").glob("*.py")}
+        for path in packed.values():
+            imported = re.findall(r"^ *(?:import|from) ([a-z_]+)", path.read_text(), re.MULTILINE)
+            self.assertEqual([name for name in imported if name in ours and name not in packed], [],
+                             path)
 
 
 if __name__ == "__main__":
