@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "api/models/option_error.h"
 #include "api/models/random_values.h"
 #include "api/precision.h"

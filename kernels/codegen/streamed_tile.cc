@@ -8,6 +8,7 @@
 // multiplied by exp(old maximum - new maximum) whenever a tile has a greater score. bulk_tile.cc
 // describes tiles, stages and barriers; streamed_source.cc recognizes attention.
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -31,8 +32,8 @@ class ScorePrinter {
       : reads_(PairedReads(nest, source)),
         printer_(nest, OptionsFor(context, nest, source.score_slot, !reads_.empty())),
         row_(static_cast<int>(source.batch.size())) {
-    std::vector<int> batches;
-    for (int i = 0; i < row_; ++i) batches.push_back(i);
+    std::vector<int> batches(static_cast<size_t>(row_));
+    std::iota(batches.begin(), batches.end(), 0);
     const int column = row_ + 1;
     printer_.Open(batches, true);
     printer_.Open({row_}, true);

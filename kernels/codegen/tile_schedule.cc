@@ -1,5 +1,6 @@
 // Generates sums of products by tile: out[batch, m, n] = f(sum(k) a(batch, m, k) * b(batch, n, k)).
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -26,8 +27,8 @@ class FactorPrinter {
     const int64_t rounds = rows * depth / threads;
     const std::string r = printer_.VarName(row), d = printer_.VarName(deep);
     const std::string type = printer_.index_type();
-    std::vector<int> batches;
-    for (int i = 0; i < batch; ++i) batches.push_back(i);
+    std::vector<int> batches(static_cast<size_t>(batch));
+    std::iota(batches.begin(), batches.end(), 0);
 
     // Scopes: the kernel, a step along the depth, one element, and that element if it is inside.
     const std::string fast = absl::StrCat("static_cast<int>(threadIdx.x) % ", width);

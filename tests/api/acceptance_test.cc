@@ -118,6 +118,7 @@ std::string AcceptedSize(int input, const std::vector<int>& contenders,
   options.runs = runs;
   options.objective = objective;
   std::vector<api::Contender> all;
+  all.reserve(contenders.size());
   for (int bytes : contenders) all.push_back({Canceling(bytes), {optimizer::RewriteStep()}});
   auto accepted = api::Accept(&backend, Canceling(input), std::move(all), {}, options);
   EXPECT_TRUE(accepted.ok()) << accepted.status();
@@ -482,6 +483,7 @@ TEST(Acceptance, AResultThatOverflowsEarlierIsRefused) {
     std::vector<Tensor> inputs;
     for (const Value& value : input.inputs()) {
       std::vector<double> values;
+      values.reserve(256);
       for (int i = 0; i < 256; ++i) values.push_back(0.5 + (i % 7) / 16.0);
       inputs.push_back(*Tensor::FromDoubles(value.type(), values));
     }

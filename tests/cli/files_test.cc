@@ -26,7 +26,6 @@ namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
 using ::testing::StartsWith;
 
 constexpr char kModel[] = R"(graph g(x: f32[4,8], w: weight f32[8,3] = fill 0.5) {

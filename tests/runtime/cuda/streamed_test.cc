@@ -136,6 +136,7 @@ TEST(Streamed, MasksMadeByOtherOperators) {
       "a = add(s, e)",
   };
   std::vector<Case> cases;
+  cases.reserve(bodies.size());
   for (const std::string& body : bodies) cases.push_back({inputs + body + end});
   ExpectStreamed(cases);
   // The last one has no kernel for the expanded mask.
