@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <iostream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -56,12 +57,17 @@ absl::StatusOr<int> ExecuteAtSizes(RunFlags& flags, const std::string& path) {
   return kExitOk;
 }
 
+api::TensorFormat FormatOf(const RunFlags& flags) {
+  return flags.npy ? api::TensorFormat::kNpy : api::TensorFormat::kProto;
+}
+
 // An error if a result would be written over the model at `path`.
-absl::Status CheckResults(const RunFlags& flags, const std::string& path, int outputs) {
+absl::Status CheckResults(const RunFlags& flags, const std::string& path, size_t outputs) {
   std::vector<std::string> results = {flags.trace};
-  for (int i = 0; i < outputs && !flags.outputs.empty(); ++i) {
-    const std::string file = absl::StrCat(flags.outputs, "/output_", i, flags.npy ? ".npy" : ".pb");
-    if (std::filesystem::exists(file)) results.push_back(file);
+  for (size_t i = 0; i < outputs && !flags.outputs.empty(); ++i) {
+    const std::string file = api::OutputPath(flags.outputs, i, FormatOf(flags));
+    std::error_code error;
+    if (std::filesystem::exists(file, error)) results.push_back(file);
   }
   return api::CheckOutputs(results, {path});
 }
@@ -69,7 +75,7 @@ absl::Status CheckResults(const RunFlags& flags, const std::string& path, int ou
 absl::StatusOr<int> Execute(const RunFlags& flags, const std::string& path) {
   auto model = flags.common.Load(path);
   if (!model.ok()) return model.status();
-  const int outputs = static_cast<int>(model->graph.outputs().size());
+  const size_t outputs = model->graph.outputs().size();
   if (absl::Status s = CheckResults(flags, path, outputs); !s.ok()) return s;
   if (flags.serve) {
     auto prepared =
@@ -88,8 +94,7 @@ absl::StatusOr<int> Execute(const RunFlags& flags, const std::string& path) {
   options.expect = flags.expect;
   options.on_outputs = [&](const std::vector<Tensor>& outputs) {
     if (flags.outputs.empty()) return absl::OkStatus();
-    return api::SaveOutputs(model->graph, outputs, flags.outputs,
-                            flags.npy ? api::TensorFormat::kNpy : api::TensorFormat::kProto);
+    return api::SaveOutputs(model->graph, outputs, flags.outputs, FormatOf(flags));
   };
   auto result = api::Run(*model, options);
   if (!result.ok()) return result.status();

@@ -67,6 +67,10 @@ absl::StatusOr<std::vector<Tensor>> ReadTensors(const std::vector<std::string>& 
   return tensors;
 }
 
+std::string OutputPath(const std::string& folder, size_t i, TensorFormat format) {
+  return absl::StrCat(folder, "/output_", i, format == TensorFormat::kNpy ? ".npy" : ".pb");
+}
+
 absl::Status SaveOutputs(const Graph& graph, absl::Span<const Tensor> outputs,
                          const std::string& folder, TensorFormat format) {
   std::error_code error;
@@ -75,16 +79,16 @@ absl::Status SaveOutputs(const Graph& graph, absl::Span<const Tensor> outputs,
     return absl::InvalidArgumentError(absl::StrCat(folder, ": cannot be made: ", error.message()));
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const std::string path = absl::StrCat(folder, "/output_", i);
+    const std::string path = OutputPath(folder, i, format);
     if (format == TensorFormat::kProto) {
-      absl::Status saved = WriteFileAtomically(
-          path + ".pb", {SerializeTensorProto(graph.output_names()[i], outputs[i])});
+      absl::Status saved =
+          WriteFileAtomically(path, {SerializeTensorProto(graph.output_names()[i], outputs[i])});
       if (!saved.ok()) return saved;
       continue;
     }
     auto bytes = SerializeNpy(outputs[i]);
-    if (!bytes.ok()) return Prefixed(path + ".npy", bytes.status());
-    if (absl::Status s = WriteFileAtomically(path + ".npy", {*bytes}); !s.ok()) return s;
+    if (!bytes.ok()) return Prefixed(path, bytes.status());
+    if (absl::Status s = WriteFileAtomically(path, {*bytes}); !s.ok()) return s;
   }
   return absl::OkStatus();
 }

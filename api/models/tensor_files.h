@@ -2,6 +2,7 @@
 #ifndef LEMMA_API_MODELS_TENSOR_FILES_H_
 #define LEMMA_API_MODELS_TENSOR_FILES_H_
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,9 @@ absl::StatusOr<std::vector<Tensor>> ReadTensors(const std::vector<std::string>& 
                                                 const std::string& prefix);
 
 enum class TensorFormat { kProto, kNpy };
+
+// Where SaveOutputs writes output `i`: FOLDER/output_0.pb, for instance.
+std::string OutputPath(const std::string& folder, size_t i, TensorFormat format);
 
 // Writes the outputs of `graph` to output_0.pb, …, or output_0.npy, … in a folder, which is created
 // if it is missing. After an error, some of the files may have been written.

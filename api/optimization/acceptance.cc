@@ -24,8 +24,8 @@ constexpr double kLeastGain = 0.005, kClearGain = 0.01;
 constexpr double kCertainLoss = 0.01, kLeastProductGain = 0.01;
 constexpr double kMaxSeconds = 60;  // of one batch of runs
 constexpr int kBatches = 4;
-// For another program: batches that a gain has to hold in, each with both graphs loaded anew. If
-// there is no time left, they have so many runs, except the first.
+// For another program: batches that a gain has to hold in, each with both graphs loaded anew; and
+// the runs in each of them but the first if the time is up.
 constexpr int kLeastRenewed = 3, kLateRuns = 3;
 // The time for the batches of one contender that a passed deadline does not shorten: a search that
 // takes all the time there is should not make a small model lose what was found.

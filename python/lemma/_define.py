@@ -41,7 +41,10 @@ def _without(names: Set[str]) -> List[str]:
         elif path in _TEXTS:
             kept.append(_write("".join(part for name, part in parts.items() if name not in names)))
         else:
-            message = f"{path} defines {', '.join(again)}, and other operators; change it there and define this file"
+            message = (
+                f"{path} defines {', '.join(again)}, and other operators;"
+                " change it there and define this file"
+            )
             raise _errors.exception("INVALID_ARGUMENT", message)
     return kept
 
@@ -49,10 +52,11 @@ def _without(names: Set[str]) -> List[str]:
 def define(operators: Union[str, "os.PathLike[str]"]) -> List[Dict[str, Any]]:
     """Defines operators, which every later call of the package knows.
 
-    `operators` is a file or its text (docs/operators-of-your-own.md). Each operator is tried on
-    random values. A definition replaces an earlier one of the same name. Returns a dict for each operator: `name`, `differentiable`, `applications` (the
-    number of applications tried), `execution_error` and `gradient_error`, among others.
-    InternalError if the kernels or the gradient of an operator differ from its definition.
+    `operators` is a file or its text (docs/operators-of-your-own.md). A definition replaces an
+    earlier one of the same name. Each operator is tried on random values. Returns a dict for each
+    operator: `name`, `differentiable`, `applications` (the number of applications tried),
+    `execution_error` and `gradient_error`, among others. InternalError if the kernels or the
+    gradient of an operator differ from its definition.
     """
     path = os.fspath(operators)
     path = _write(path) if _files.is_text(operators) else os.path.abspath(path)

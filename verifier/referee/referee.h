@@ -143,7 +143,8 @@ struct OutputComparison {
 // Two values that agree on random inputs, or nearly so, but were not proved equal.
 struct OpenRegion {
   std::string before, after;  // labels, as in ProvedRegion
-  // Of the region in both graphs; 0: it was too large to be tried, or the time was up before.
+  // The number of operators in the region, both graphs together. 0 if the region was not tried,
+  // because it was too large or the time was up.
   int operators = 0;
   std::string reason;
   Value before_value = {}, after_value = {};  // as in ProvedRegion
