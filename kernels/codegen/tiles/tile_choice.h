@@ -56,7 +56,8 @@ struct TileChoice {
 // The sizes and the choice that a kernel was generated with.
 struct TileUse {
   // The sizes of the whole sum; if the kernel computes a part of the sum that needs another
-  // precision, the sizes of this part. `bulk` is false if the copy engine cannot move the part's factors.
+  // precision, the sizes of this part. `bulk` is false if the copy engine cannot move the part's
+  // factors.
   ProductSize size;
   TileChoice choice;
   ProductPrecision precision = ProductPrecision::kF32;
