@@ -14,6 +14,7 @@
 #include "api/models/random_values.h"
 #include "api/optimization/headroom.h"
 #include "runtime/plan/node_traits.h"
+#include "runtime/staged/choice.h"
 
 namespace lemma::api {
 namespace {
@@ -237,8 +238,9 @@ absl::StatusOr<std::string> WhyNotEqual(const Graph& input, const Candidate& bef
 // Whether a value decides at run time what is executed.
 bool HasChoices(const Graph& graph) {
   NodeTraitsCache traits;
-  return std::any_of(graph.nodes().begin(), graph.nodes().end(),
-                     [&](const NodePtr& node) { return node->is_op() && traits.Of(*node).choice; });
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [&](const NodePtr& node) {
+    return node->is_op() && ChoiceOf(*node, traits);
+  });
 }
 
 // Compares both where other sides of choices may be taken. Inputs that the input refuses are left

@@ -129,6 +129,15 @@ class ModelImporter {
                                                  const absl::Status& failed,
                                                  const std::vector<Result>& other,
                                                  const Scope& scope);
+  // To be called if the branches of the If `node` give some results different sizes. `results`: of
+  // else_branch and of then_branch, all of them tensors; `differing`: the results that differ, in
+  // order. Returns their values, each of which an opaque If by `condition`, a scalar, chooses from
+  // what the branches of `node` computed (graph/onnx/choosing_if.h). Unimplemented if the type of a
+  // result is not known, or if the If may draw random numbers.
+  absl::StatusOr<std::vector<Value>> KeepChoice(const onnx::NodeProto& node, const Value& condition,
+                                                const std::vector<Result> (&results)[2],
+                                                const std::vector<size_t>& differing,
+                                                const Scope& scope);
 
   // Whether the argument contains a number that could be mistaken for a symbolic size
   // (MayBeTakenForSymbolic); always false in an import without symbolic sizes.
@@ -217,6 +226,10 @@ class ModelImporter {
   // Computes the result of TypesOfBranches, without branch_types_.
   std::vector<std::optional<OpenType>> ImportTypesOfBranches(const onnx::NodeProto& node,
                                                              const Scope& scope);
+  // The same for one result with the type `type`.
+  absl::StatusOr<Value> KeepChoice(const std::string& output, const Value& condition,
+                                   const Value& then, const Value& otherwise, TensorType type,
+                                   const Scope& scope);
   // Whether one branch of the If `node`, then_branch if `holds`, otherwise else_branch, declares
   // the types of `other` for its results.
   bool DeclaresTypes(const onnx::NodeProto& node, bool holds, const std::vector<Result>& other,

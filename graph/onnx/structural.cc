@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/onnx/choosing_if.h"
 #include "graph/onnx/run_time/loop_signature.h"
 
 namespace lemma {
@@ -128,8 +129,6 @@ using Results = absl::StatusOr<std::vector<Result>>;
 
 constexpr int64_t kMaxIterations = 1024;
 
-const char* BranchName(bool holds) { return holds ? "then_branch" : "else_branch"; }
-
 // Whether a symbolic size takes part in the computation of `value`.
 bool DependsOnSizes(const Value& value) {
   absl::flat_hash_set<const Node*> seen;
@@ -156,9 +155,10 @@ bool DependsOnSizes(const Value& value) {
   return false;
 }
 
-// Both branches, and for each result a choice between them. One branch may be wrong at sizes at
-// which it is never executed, or have an unknown operator: then it stays what ONNX has, which is an
-// error if it is taken (graph/onnx/run_time/call.h).
+// Both branches, and for each result a choice between them. Results whose branches give different
+// sizes are chosen by an If that is kept. One branch may be wrong at sizes at which it is never
+// executed, or have an unknown operator: then it stays what ONNX has, which is an error if it is
+// taken (graph/onnx/run_time/call.h).
 Results ImportChoice(ModelImporter& importer, const onnx::NodeProto& node, const Scope& scope,
                      const Value& condition) {
   if (condition.type().num_elements() != 1) {
@@ -168,10 +168,11 @@ Results ImportChoice(ModelImporter& importer, const onnx::NodeProto& node, const
   absl::Status failed[2];
   const size_t asked = importer.asked_sizes().size();
   for (const bool holds : {false, true}) {
-    auto imported = importer.TryBranch(*FindGraph(node, BranchName(holds)), scope);
+    auto imported = importer.TryBranch(*FindGraph(node, BranchAttribute(holds)), scope);
     failed[holds] = imported.status();
     if (imported.ok()) results[holds] = *std::move(imported);
   }
+  const bool asks = importer.asked_sizes().size() > asked;
   if (DependsOnSizes(condition)) importer.ForgetAsked(asked);
   for (const bool holds : {false, true}) {
     if (failed[holds].ok()) continue;
@@ -179,9 +180,9 @@ Results ImportChoice(ModelImporter& importer, const onnx::NodeProto& node, const
                     ? importer.KeepBranch(node, holds, failed[holds], results[!holds], scope)
                     : absl::StatusOr<std::vector<Result>>(failed[holds]);
     if (!kept.ok()) {
-      return Unsupported(node, absl::StrCat(BranchName(holds), ": ", failed[holds].message()));
+      return Unsupported(node, absl::StrCat(BranchAttribute(holds), ": ", failed[holds].message()));
     }
-    importer.Note(absl::StrCat(Describe(node), ": ", BranchName(holds),
+    importer.Note(absl::StrCat(Describe(node), ": ", BranchAttribute(holds),
                                " is an error if it is taken: ", failed[holds].message()));
     results[holds] = *std::move(kept);
   }
@@ -190,15 +191,28 @@ Results ImportChoice(ModelImporter& importer, const onnx::NodeProto& node, const
   if (results[0].size() != results[1].size()) {
     return absl::InvalidArgumentError("the branches differ in the number of results");
   }
+  std::vector<size_t> differing;
   for (size_t i = 0; i < results[1].size(); ++i) {
-    Value& then = results[1][i].value;
-    const Value& otherwise = results[0][i].value;
+    const Value &then = results[1][i].value, &otherwise = results[0][i].value;
     if (!then || !otherwise) return Unsupported(node, "a branch gives a list");
-    if (then == otherwise) continue;
-    if (then.type() != otherwise.type()) {
+    if (then.type() == otherwise.type()) continue;
+    if (asks || then.dtype() != otherwise.dtype() || then.type().rank() != otherwise.type().rank()) {
       return Unsupported(node, absl::StrCat("the branches give ", then.type().ToString(), " and ",
                                             otherwise.type().ToString()));
     }
+    differing.push_back(i);
+  }
+  if (!differing.empty()) {
+    LEMMA_ASSIGN_OR_RETURN(const std::vector<Value> chosen,
+                           importer.KeepChoice(node, *scalar, results, differing, scope));
+    for (size_t i = 0; i < differing.size(); ++i) {
+      results[1][differing[i]] = results[0][differing[i]] = chosen[i];
+    }
+  }
+  for (size_t i = 0; i < results[1].size(); ++i) {
+    Value& then = results[1][i].value;
+    const Value& otherwise = results[0][i].value;
+    if (then == otherwise) continue;
     auto y = importer.Apply("where", {*scalar, then, otherwise}, {});
     if (!y.ok()) return y.status();
     then = (*y)[0];
@@ -208,8 +222,8 @@ Results ImportChoice(ModelImporter& importer, const onnx::NodeProto& node, const
 
 // If the condition is known, only that branch is imported.
 Results ImportIf(ModelImporter& importer, const onnx::NodeProto& node, const Scope& scope) {
-  const onnx::GraphProto* branches[] = {FindGraph(node, "else_branch"),
-                                        FindGraph(node, "then_branch")};
+  const onnx::GraphProto* branches[] = {FindGraph(node, BranchAttribute(false)),
+                                        FindGraph(node, BranchAttribute(true))};
   const Value* condition = node.input_size() == 1 ? scope.Find(node.input(0)) : nullptr;
   if (condition == nullptr || !*condition || branches[0] == nullptr || branches[1] == nullptr) {
     return absl::InvalidArgumentError("needs a condition and two branches");

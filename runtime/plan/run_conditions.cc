@@ -25,6 +25,11 @@ void Intersect(Conditions* a, const Conditions& b) {
 }  // namespace
 
 std::vector<Conditions> RunConditions(const UseTable& uses, NodeTraitsCache& traits) {
+  return RunConditions(uses, [&](const Node& node) { return traits.Of(node).choice; });
+}
+
+std::vector<Conditions> RunConditions(
+    const UseTable& uses, absl::FunctionRef<std::optional<Choice>(const Node&)> choice_of) {
   const int count = static_cast<int>(uses.nodes.size());
   std::vector<std::optional<Conditions>> found(count);
   for (int n = count - 1; n >= 0; --n) {
@@ -41,7 +46,7 @@ std::vector<Conditions> RunConditions(const UseTable& uses, NodeTraitsCache& tra
     }
     found[n]->resize(known);
     if (!node.is_op()) continue;
-    const std::optional<Choice>& choice = traits.Of(node).choice;
+    const std::optional<Choice> choice = choice_of(node);
     for (size_t i = 0; i < node.inputs().size(); ++i) {
       Conditions here = *found[n];
       if (choice && choice->sides[i] != Choice::Side::kBoth && here.size() < kMaxNested) {

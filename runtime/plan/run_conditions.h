@@ -2,8 +2,10 @@
 #ifndef LEMMA_RUNTIME_PLAN_RUN_CONDITIONS_H_
 #define LEMMA_RUNTIME_PLAN_RUN_CONDITIONS_H_
 
+#include <optional>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "graph/graph.h"
 #include "runtime/plan/node_traits.h"
 #include "runtime/plan/use_table.h"
@@ -26,6 +28,9 @@ struct RunCondition {
 // uses are compared from the front: only conditions with which all of them begin are found. At most
 // 8 nested conditions are found.
 std::vector<std::vector<RunCondition>> RunConditions(const UseTable& uses, NodeTraitsCache& traits);
+// The same with the choices that `choice_of` gives for operators.
+std::vector<std::vector<RunCondition>> RunConditions(
+    const UseTable& uses, absl::FunctionRef<std::optional<Choice>(const Node&)> choice_of);
 
 }  // namespace lemma
 

@@ -11,6 +11,7 @@
 #include "graph/sizes/specialize.h"
 #include "runtime/plan/node_traits.h"
 #include "runtime/plan/use_table.h"
+#include "runtime/staged/choice.h"
 
 namespace lemma {
 namespace {
@@ -28,7 +29,10 @@ size_t Common(const std::vector<RunCondition>& a, const std::vector<RunCondition
 class Cutter {
  public:
   explicit Cutter(const Graph& graph)
-      : graph_(graph), uses_(graph), conditions_(RunConditions(uses_, traits_)) {
+      : graph_(graph),
+        uses_(graph),
+        conditions_(RunConditions(
+            uses_, [this](const Node& node) { return ChoiceOf(node, traits_); })) {
     stage_of_.assign(uses_.nodes.size(), -1);
   }
 
@@ -63,20 +67,28 @@ class Cutter {
     return !conditions_[n].empty() && (reads || IsSymbolic(node));
   }
 
-  // What node n needs, in parts: those that are executed if the first of its conditions
-  // hold, for each number of them.
+  // What node n needs, in parts: those that are executed if the first of its conditions hold, for
+  // each number of them. If n chooses, two more parts: what it reads only if it takes one side.
   void CutBefore(int n) {
     const std::vector<RunCondition>& own = conditions_[n];
-    std::vector<std::vector<int>> parts(own.size() + 1);
+    const std::optional<Choice> choice =
+        IsCall(*uses_.nodes[n]) ? ChoiceOf(*uses_.nodes[n], traits_) : std::nullopt;
+    std::vector<RunCondition> sides[2] = {own, own};  // else, then
+    if (choice) {
+      const Value& condition = uses_.nodes[n]->inputs()[static_cast<size_t>(choice->condition)];
+      for (const bool holds : {false, true}) sides[holds].push_back({condition, holds});
+    }
+    std::vector<std::vector<int>> parts(own.size() + 3);
     absl::flat_hash_map<int, size_t> part_of;
-    // An operand is computed no later than its reader.
-    auto need = [&](const Value& v, size_t at_most) {
+    // An operand is computed no later than its reader. `of`: the conditions under which n reads it.
+    auto need = [&](const Value& v, size_t at_most, const std::vector<RunCondition>& of) {
       std::vector<std::pair<int, size_t>> open = {{uses_.NodeOf(v.node()), at_most}};
       while (!open.empty()) {
         const auto [node, limit] = open.back();
         open.pop_back();
         if (!uses_.nodes[node]->is_op() || stage_of_[node] >= 0) continue;
-        const size_t part = std::min(limit, Common(conditions_[node], own));
+        size_t part = std::min(limit, Common(conditions_[node], of));
+        if (part == own.size() + 1 && of[own.size()].holds) ++part;
         auto [known, is_new] = part_of.emplace(node, part);
         if (!is_new && known->second <= part) continue;
         known->second = part;
@@ -85,14 +97,26 @@ class Cutter {
         }
       }
     };
-    for (size_t i = 0; i < own.size(); ++i) need(own[i].condition, i);
-    for (const Value& input : uses_.nodes[n]->inputs()) need(input, own.size());
+    for (size_t i = 0; i < own.size(); ++i) need(own[i].condition, i, own);
+    for (size_t i = 0; i < uses_.nodes[n]->inputs().size(); ++i) {
+      const Choice::Side side = choice ? choice->sides[i] : Choice::Side::kBoth;
+      const std::vector<RunCondition>& of =
+          side == Choice::Side::kBoth ? own : sides[side == Choice::Side::kThen];
+      need(uses_.nodes[n]->inputs()[i], of.size(), of);
+    }
     for (const auto& [node, part] : part_of) parts[part].push_back(node);
-    for (size_t i = 0; i < parts.size(); ++i) {
-      std::sort(parts[i].begin(), parts[i].end());
-      Add(std::move(parts[i]), {own.begin(), own.begin() + static_cast<std::ptrdiff_t>(i)});
+    for (size_t i = 0; i <= own.size(); ++i) {
+      AddPart(std::move(parts[i]), {own.begin(), own.begin() + static_cast<std::ptrdiff_t>(i)});
+    }
+    for (const bool holds : {false, true}) {
+      if (choice) AddPart(std::move(parts[own.size() + 1 + (holds ? 1 : 0)]), sides[holds]);
     }
     if (stage_of_[n] < 0) Add({n}, own);
+  }
+
+  void AddPart(std::vector<int> nodes, std::vector<RunCondition> conditions) {
+    std::sort(nodes.begin(), nodes.end());
+    Add(std::move(nodes), std::move(conditions));
   }
 
   void Add(std::vector<int> nodes, std::vector<RunCondition> conditions) {

@@ -16,6 +16,18 @@ bool IsOneOf(const IfNames& ifs, const onnx::NodeProto& node) {
   return node.output_size() > 0 && ifs.contains(node.output(0));
 }
 
+using Bits = std::vector<uint64_t>;  // a set of Ifs
+
+void Add(const Bits& more, Bits* bits) {
+  for (size_t i = 0; i < more.size(); ++i) (*bits)[i] |= more[i];
+}
+bool Meet(const Bits& a, const Bits& b) {
+  for (size_t i = 0; i < a.size(); ++i) {
+    if ((a[i] & b[i]) != 0) return true;
+  }
+  return false;
+}
+
 // A tree of graphs: the main graph, and branches of If nodes in it.
 class Branches {
  public:
@@ -122,28 +134,34 @@ class Branches {
 }  // namespace
 
 void JoinIfs(const IfNames& ifs, onnx::GraphProto* graph) {
-  if (ifs.empty() || ifs.size() > 64) return;
-  // By name and by If: the Ifs on which it depends, as bits.
-  absl::flat_hash_map<std::string, uint64_t> depends;
+  if (ifs.empty()) return;
+  absl::flat_hash_map<std::string, Bits> depends;  // by name: the Ifs on which it depends
   struct Joined {
     onnx::NodeProto* node;
-    uint64_t members = 0;
+    Bits members;
   };
   std::vector<Joined> joined;
   NodeList nodes;
   nodes.Swap(graph->mutable_node());
-  int numbers = 0;
+  const size_t words = (ifs.size() + 63) / 64;
+  size_t numbers = 0;
   for (onnx::NodeProto& node : nodes) {
-    uint64_t operands = 0;
+    Bits operands(words);
     for (const std::string& name : NamesRead(node)) {
       auto it = depends.find(name);
-      if (it != depends.end()) operands |= it->second;
+      if (it != depends.end()) Add(it->second, &operands);
     }
     const bool is_if = IsOneOf(ifs, node);
-    const uint64_t own = is_if ? uint64_t{1} << numbers++ : 0;
-    for (const std::string& name : node.output()) depends[name] = operands | own;
+    Bits own(words);
+    if (is_if) {
+      own[numbers / 64] |= uint64_t{1} << numbers % 64;
+      ++numbers;
+    }
+    Bits all = operands;
+    Add(own, &all);
+    for (const std::string& name : node.output()) depends[name] = all;
     auto other = std::find_if(joined.begin(), joined.end(), [&](const Joined& known) {
-      return is_if && known.node->input(0) == node.input(0) && (known.members & operands) == 0;
+      return is_if && known.node->input(0) == node.input(0) && !Meet(known.members, operands);
     });
     if (other == joined.end()) {
       onnx::NodeProto* kept = graph->add_node();
@@ -151,7 +169,7 @@ void JoinIfs(const IfNames& ifs, onnx::GraphProto* graph) {
       if (is_if) joined.push_back({kept, own});
       continue;
     }
-    other->members |= own;
+    Add(own, &other->members);
     for (std::string& name : *node.mutable_output()) other->node->add_output()->swap(name);
     for (auto& attribute : *node.mutable_attribute()) {
       for (auto& into : *other->node->mutable_attribute()) {

@@ -10,13 +10,13 @@
 
 namespace lemma {
 
-// The If nodes that these functions may change, by the names of their results. Each branch of such
-// a node has no inputs and one Identity per result.
+// The If nodes that these functions may change, by the names of their first results. For all of them
+// IsChoosingIf (graph/onnx/choosing_if.h) is true.
 using IfNames = absl::flat_hash_set<std::string>;
 
 // Joins If nodes that have the same condition and do not depend on each other. In `graph`, operands
 // must precede users. Afterwards this need not hold, and joined nodes may even depend on each other
-// in a cycle; the caller must order the nodes again. Does nothing if `ifs` has more than 64 names.
+// in a cycle; the caller must order the nodes again.
 void JoinIfs(const IfNames& ifs, onnx::GraphProto* graph);
 
 // Moves each node whose results only one branch reads into that branch, so that it is computed only

@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/onnx/choosing_if.h"
 #include "graph/onnx/convert.h"
 #include "graph/onnx/export/exporter.h"
 #include "graph/onnx/export/small_types.h"
@@ -310,17 +311,11 @@ void Exporter::AddIf(const NodePtr& node) {
   proto.add_input(NameOf(node->inputs()[0]));
   proto.add_output(output);
   for (int side : {1, 2}) {
-    onnx::AttributeProto* attribute = proto.add_attribute();
-    attribute->set_name(side == 1 ? "then_branch" : "else_branch");
-    attribute->set_type(onnx::AttributeProto::GRAPH);
-    onnx::GraphProto* branch = attribute->mutable_g();
+    onnx::GraphProto* branch = AddBranch(side == 1, &proto);
     branch->set_name(absl::StrCat(output, side == 1 ? "/then" : "/else"));
-    onnx::NodeProto* identity = branch->add_node();
-    identity->set_op_type("Identity");
-    identity->add_input(NameOf(node->inputs()[side]));
-    identity->add_output(Fresh(branch->name()));
-    identity->set_name(absl::StrCat("Identity/", identity->output(0)));
-    SetPort(identity->output(0), node->type(0), branch->add_output());
+    const std::string result = Fresh(branch->name());
+    SetPort(result, node->type(0), AddPassedOn(NameOf(node->inputs()[side]), result, branch));
+    branch->mutable_node(0)->set_name(absl::StrCat("Identity/", result));
   }
   element_types_[output] = ToOnnxType(node->type(0).dtype);
   ifs_.insert(output);
@@ -475,6 +470,14 @@ absl::Status Exporter::AddOpaque(const NodePtr& node) {
   }
   onnx::NodeProto* proto = model_.mutable_graph()->add_node();
   *proto = std::move(unpacked->node);
+  if (IsChoosingIf(*proto)) {
+    ifs_.insert(proto->output(0));
+    for (auto& attribute : *proto->mutable_attribute()) {
+      for (auto& identity : *attribute.mutable_g()->mutable_node()) {
+        identity.set_name(absl::StrCat("Identity/", identity.output(0)));
+      }
+    }
+  }
   if (!outputs.empty()) proto->set_name(NodeName(proto->op_type(), outputs[0]));
   // Nothing else determines their types.
   const std::vector<std::string>& named = graph_.output_names();

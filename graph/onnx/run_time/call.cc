@@ -12,10 +12,12 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/onnx/choosing_if.h"
 #include "graph/onnx/convert.h"
 #include "graph/onnx/importer.h"
 #include "graph/onnx/opaque.h"
 #include "graph/onnx/run_time/loop_signature.h"
+#include "graph/onnx/structural.h"
 
 namespace lemma {
 namespace {
@@ -470,6 +472,27 @@ absl::StatusOr<std::unique_ptr<OpaqueCall>> MakeCall(const Node& opaque, GraphCo
         ImportedGraph(std::move(payload), std::move(compile), std::move(packed)));
   }
   return std::make_unique<NamedCall>(name, opaque.types().size(), std::move(call));
+}
+
+std::vector<std::optional<bool>> ReadOnlyIf(const Node& node) {
+  onnx::ModelProto model;
+  if (node.String("op_type") != "If" || !model.ParseFromString(node.String("payload")) ||
+      model.graph().node_size() != 1 || !IsChoosingIf(model.graph().node(0))) {
+    return {};
+  }
+  const onnx::NodeProto& choice = model.graph().node(0);
+  std::vector<std::optional<bool>> result;
+  for (size_t i = 0; i < node.inputs().size(); ++i) {
+    const std::string name = absl::StrCat("c", i);  // opaque.h
+    bool read[2] = {false, false};
+    for (const bool holds : {false, true}) {
+      for (const onnx::NodeProto& inner : structural::FindGraph(choice, BranchAttribute(holds))->node()) {
+        read[holds] = read[holds] || inner.input(0) == name;
+      }
+    }
+    result.push_back(i == 0 || read[0] == read[1] ? std::nullopt : std::optional<bool>(read[1]));
+  }
+  return result;
 }
 
 }  // namespace lemma

@@ -1,9 +1,11 @@
-// Imports branches of which only one is known.
+// Ifs that are kept: with a branch that cannot be imported, or to choose between results of
+// different sizes.
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/onnx/choosing_if.h"
 #include "graph/onnx/convert.h"
 #include "graph/onnx/importer.h"
 #include "graph/onnx/opaque.h"
@@ -16,6 +18,17 @@ namespace {
 constexpr int kConstantOfShapeSince = 9;
 
 bool CanBeZeros(const TensorType& type) { return !IsOpaque(type.dtype) && !IsSymbolic(type.shape); }
+
+// Symbolic sizes stay unknown.
+void SetType(const TensorType& type, onnx::ValueInfoProto* info) {
+  auto* tensor = info->mutable_type()->mutable_tensor_type();
+  tensor->set_elem_type(ToOnnxType(type.dtype));
+  tensor->mutable_shape();
+  for (int64_t size : type.shape) {
+    auto* dim = tensor->mutable_shape()->add_dim();
+    if (!IsSymbolic(size)) dim->set_dim_value(size);
+  }
+}
 
 // A node of `branch` with one attribute, "value".
 onnx::NodeProto* AddNode(onnx::GraphProto* branch, const char* op_type, const Tensor& value,
@@ -41,10 +54,7 @@ absl::StatusOr<onnx::GraphProto> Zeros(const std::vector<TensorType>& types) {
     AddNode(&branch, "ConstantOfShape", zero, output)->add_input(shape);
     onnx::ValueInfoProto* info = branch.add_output();
     info->set_name(output);
-    auto* type = info->mutable_type()->mutable_tensor_type();
-    type->set_elem_type(ToOnnxType(types[i].dtype));
-    type->mutable_shape();
-    for (int64_t size : types[i].shape) type->mutable_shape()->add_dim()->set_dim_value(size);
+    SetType(types[i], info);
   }
   return branch;
 }
@@ -71,7 +81,7 @@ absl::StatusOr<std::vector<Result>> ModelImporter::TryBranch(const onnx::GraphPr
 
 bool ModelImporter::DeclaresTypes(const onnx::NodeProto& node, bool holds,
                                   const std::vector<Result>& other, const Scope& scope) {
-  const auto* branch = structural::FindAttribute(node, holds ? "then_branch" : "else_branch");
+  const auto* branch = structural::FindAttribute(node, BranchAttribute(holds));
   if (branch == nullptr || branch->g().output_size() != static_cast<int>(other.size()))
     return false;
   Scope inner;
@@ -111,7 +121,7 @@ absl::StatusOr<std::vector<Result>> ModelImporter::KeepBranch(const onnx::NodePr
   const bool is_short =
       scope.opset() >= kConstantOfShapeSince && std::all_of(types.begin(), types.end(), CanBeZeros);
   for (auto& attribute : *kept.mutable_attribute()) {
-    if (!is_short || attribute.name() != (holds ? "else_branch" : "then_branch")) continue;
+    if (!is_short || attribute.name() != BranchAttribute(!holds)) continue;
     LEMMA_ASSIGN_OR_RETURN(*attribute.mutable_g(), Zeros(types));
   }
   LEMMA_ASSIGN_OR_RETURN(std::vector<Value> values, MakeOpaque(kept, scope, std::move(present)));
@@ -121,6 +131,69 @@ absl::StatusOr<std::vector<Result>> ModelImporter::KeepBranch(const onnx::NodePr
     if (values[i]) results[i] = values[i];
   }
   return results;
+}
+
+// Its names do not depend on the model, so that equal choices are equal nodes.
+absl::StatusOr<Value> ModelImporter::KeepChoice(const std::string& output, const Value& condition,
+                                                const Value& then, const Value& otherwise,
+                                                TensorType type, const Scope& scope) {
+  Scope inner = structural::Inside(scope);
+  onnx::NodeProto choice;
+  choice.set_op_type("If");
+  choice.add_input("condition");
+  choice.add_output(output);
+  inner.values["condition"] = condition;
+  for (const bool holds : {true, false}) {
+    const char* name = BranchAttribute(holds);
+    const Value& value = holds ? then : otherwise;
+    inner.values[name] = value;
+    onnx::GraphProto* branch = AddBranch(holds, &choice);
+    branch->set_name(name);
+    SetType(value.type(), AddPassedOn(name, "passed_on", branch));
+  }
+  LEMMA_ASSIGN_OR_RETURN(const std::vector<Value> values,
+                         MakeOpaque(choice, inner, {std::move(type)}));
+  return values[0];
+}
+
+absl::StatusOr<std::vector<Value>> ModelImporter::KeepChoice(const onnx::NodeProto& node,
+                                                             const Value& condition,
+                                                             const std::vector<Result> (&results)[2],
+                                                             const std::vector<size_t>& differing,
+                                                             const Scope& scope) {
+  if (MayDraw(node, functions_)) {
+    return absl::UnimplementedError("it may draw random numbers");
+  }
+  // The types are those that the whole If would have.
+  const OpaqueNode whole = PackOpaque(node, scope.opsets, functions_, "");
+  std::vector<Value> read;
+  for (const std::string& name : whole.inputs) {
+    const Value* value = scope.Find(name);
+    if (value == nullptr || !*value) {
+      return absl::UnimplementedError(absl::StrCat("its input '", name, "' is no tensor"));
+    }
+    read.push_back(*value);
+  }
+  LEMMA_ASSIGN_OR_RETURN(const std::vector<TensorType> whole_types,
+                         TypesOfOutputs(node, scope, whole, read));
+  std::vector<Value> values;
+  size_t present = 0;
+  for (size_t i = 0; i < results[0].size(); ++i) {
+    const bool is_read =
+        static_cast<int>(i) < node.output_size() && !node.output(static_cast<int>(i)).empty();
+    const bool differs = std::find(differing.begin(), differing.end(), i) != differing.end();
+    if (differs && is_read) {
+      LEMMA_ASSIGN_OR_RETURN(
+          const Value value,
+          KeepChoice(node.output(static_cast<int>(i)), condition, results[1][i].value,
+                     results[0][i].value, whole_types[present], scope));
+      values.push_back(value);
+    } else if (differs) {  // nothing reads it, so it may be what one branch gives
+      values.push_back(results[1][i].value);
+    }
+    present += is_read ? 1 : 0;
+  }
+  return values;
 }
 
 }  // namespace lemma

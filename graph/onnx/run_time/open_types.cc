@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/sha256.h"
 #include "base/status_macros.h"
+#include "graph/onnx/choosing_if.h"
 #include "graph/onnx/convert.h"
 #include "graph/onnx/importer.h"
 #include "graph/onnx/opaque.h"
@@ -327,7 +328,7 @@ std::vector<std::optional<OpenType>> ModelImporter::ImportTypesOfBranches(
   std::vector<Result> results[2];
   bool are_known = true;
   for (const bool holds : {false, true}) {
-    const auto* branch = structural::FindAttribute(node, holds ? "then_branch" : "else_branch");
+    const auto* branch = structural::FindAttribute(node, BranchAttribute(holds));
     if (branch == nullptr) return {};
     auto imported = TryBranch(branch->g(), scope);
     are_known = are_known && imported.ok();

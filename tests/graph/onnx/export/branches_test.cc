@@ -1,7 +1,9 @@
 // If nodes whose condition is known only when the model runs.
+#include <cmath>
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_join.h"
 #include "gmock/gmock.h"
 #include "graph/builder.h"
@@ -9,6 +11,7 @@
 #include "graph/onnx/import.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
+#include "runtime/cpu/cpu_backend.h"
 #include "runtime/reference/reference.h"
 #include "tests/graph/onnx/onnx_checker.h"
 #include "tests/graph/onnx/onnx_text.h"
@@ -23,6 +26,10 @@ ImportedModel Import(const onnx::ModelProto& model) {
   auto imported = ImportOnnxBytes(model.SerializeAsString());
   EXPECT_TRUE(imported.ok()) << imported.status();
   return imported.ok() ? *std::move(imported) : ImportedModel();
+}
+
+testing::Matcher<std::vector<double>> ElementsAreNear(const std::vector<double>& values) {
+  return testing::Pointwise(testing::FloatNear(1e-6f), values);
 }
 
 std::vector<double> RunOn(const Graph& graph, const std::vector<Tensor>& inputs) {
@@ -40,15 +47,31 @@ Tensor Truth(bool value) { return *Tensor::FromDoubles({DType::kBool, {}}, {valu
 
 // The graph with each relu(x) replaced by max(x, x), and nothing else.
 Graph WithMax(const Graph& graph) {
-  std::string text = PrintGraph(graph);
-  for (size_t at; (at = text.find("relu(")) != std::string::npos;) {
-    const size_t end = text.find(')', at);
-    const std::string x = text.substr(at + 5, end - at - 5);
-    text.replace(at, end - at + 1, "max(" + x + ", " + x + ")");
+  GraphBuilder builder(graph.name());
+  absl::flat_hash_map<Value, Value> made;
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    const Value& input = graph.inputs()[i];
+    made[input] = builder.Input(graph.input_names()[i], input.type());
   }
-  auto parsed = ParseGraph(text);
-  EXPECT_TRUE(parsed.ok()) << parsed.status() << text;
-  return parsed.ok() ? *parsed : graph;
+  const auto value = [&](const Value& v) {
+    const auto known = made.find(v);
+    return known == made.end() ? v : known->second;
+  };
+  for (const NodePtr& node : graph.nodes()) {
+    if (!node->is_op()) continue;
+    std::vector<Value> inputs;
+    for (const Value& input : node->inputs()) inputs.push_back(value(input));
+    const NodePtr copy = Node::Apply(&node->op(), inputs, node->attrs(), node->types());
+    for (int k = 0; k < node->num_outputs(); ++k) {
+      const Value v(node, k);
+      made[v] = node->IsOp("relu") ? *Apply1("max", {inputs[0], inputs[0]}) : Value(copy, k);
+      if (!graph.LabelOf(v).empty()) builder.Label(made[v], std::string(graph.LabelOf(v)));
+    }
+  }
+  for (size_t i = 0; i < graph.outputs().size(); ++i) {
+    builder.Output(graph.output_names()[i], value(graph.outputs()[i]));
+  }
+  return *std::move(builder).Build();
 }
 
 onnx::ModelProto Export(const ImportedModel& model, const Graph& graph) {
@@ -150,21 +173,106 @@ TEST(BranchesTest, ASideThatIsNotTakenMayFail) {
   EXPECT_FALSE((*executable)->Run({Floats({1, 2, 3}), index, Truth(true)}).ok());
 }
 
-// Branches of different types cannot be one value: the node stays as it is.
+// Branches of different element types cannot be one value: the node stays as it is.
 TEST(BranchesTest, BranchesOfDifferentTypesAreKept) {
   const ImportedModel model = Import(OnnxModel(R"(g (float[3] x, bool c) => (float[3] y) {
     s = If (c) <then_branch = t () => (float[3] a) { a = Neg(x) },
-                else_branch = f () => (float[1] b) { b = ReduceSum(x) }>
+                else_branch = f () => (int64[3] b) { b = Cast <to = 7> (x) }>
     y = Add(x, x) })"));
   EXPECT_THAT(model.opaque, testing::IsEmpty());  // no output depends on it
   auto used = OnnxModel(R"(g (float[3] x, bool c) => (float[3] y) {
     s = If (c) <then_branch = t () => (float[3] a) { a = Neg(x) },
-                else_branch = f () => (float[1] b) { b = ReduceSum(x) }>
+                else_branch = f () => (int64[3] b) { b = Cast <to = 7> (x) }>
     y = Add(x, s) })");
   auto* info = used.mutable_graph()->add_value_info();
   *info = used.graph().output(0);
   info->set_name("s");
-  EXPECT_THAT(Import(used).opaque, ElementsAre(HasSubstr("the branches give f32[3] and f32[1]")));
+  EXPECT_THAT(Import(used).opaque, ElementsAre(HasSubstr("the branches give f32[3] and i64[3]")));
+}
+
+// Like a decoder with and without a cache: the first result has one size, the second one two.
+onnx::ModelProto OneOfTwoSizes() {
+  return OnnxModel(R"(g (float[3] x, bool c) => (float[3] y, float[n] z) {
+    e = Exp(x)
+    y, z = If (c) <then_branch = t () => (float[3] a, float[6] p) {
+                     r = Relu(e)
+                     a = Mul(r, x)
+                     p = Concat <axis = 0> (r, a) },
+                   else_branch = f () => (float[3] b, float[3] q) {
+                     b = Neg(e)
+                     w = Exp(e)
+                     s = Relu(w)
+                     q = Sub(s, x) }> })");
+}
+
+TEST(BranchesTest, BranchesOfDifferentSizesArePartOfTheGraph) {
+  const ImportedModel model = Import(OneOfTwoSizes());
+  EXPECT_THAT(model.opaque, testing::IsEmpty());
+  const std::string text = PrintGraph(model.graph);
+  EXPECT_THAT(text, HasSubstr("where(c, "));
+  EXPECT_THAT(text, HasSubstr("concat("));
+  EXPECT_THAT(text, HasSubstr("f32[z.0]"));
+}
+
+TEST(BranchesTest, AChangeInABranchOfAnotherSizeIsWrittenAsABranch) {
+  const onnx::ModelProto before = OneOfTwoSizes();
+  const ImportedModel model = Import(before);
+  EXPECT_EQ(Export(model, model.graph).DebugString(), before.DebugString());
+  const onnx::ModelProto after = Export(model, WithMax(model.graph));
+  EXPECT_EQ(Nodes(after.graph().node()),
+            "Exp If{Max Mul Concat Identity Identity | Neg Exp Max Sub Identity Identity}");
+  for (const auto& graph : {model.graph, Import(after).graph}) {
+    for (const bool on_cpu : {false, true}) {
+      auto executable = (on_cpu ? MakeCpuBackend() : MakeReferenceBackend())->Compile(graph, {});
+      ASSERT_TRUE(executable.ok()) << executable.status();
+      for (const bool holds : {true, false, true}) {
+        auto outputs = (*executable)->Run({Floats({0, -1, 0}), Truth(holds)});
+        ASSERT_TRUE(outputs.ok()) << outputs.status();
+        const double e = std::exp(1.0), small = std::exp(-1.0);
+        EXPECT_THAT((*outputs)[1].ToDoubles(),
+                    holds ? ElementsAreNear({1, small, 1, 0, -small, 0})
+                          : ElementsAreNear({e, std::exp(small) + 1, e}));
+      }
+    }
+  }
+}
+
+// Each side is executed only if it is taken: also what both the choice of a size and a choice of
+// equal sizes read, and a choice inside a side.
+TEST(BranchesTest, ASideOfAnotherSizeThatIsNotTakenMayFail) {
+  const ImportedModel model = Import(OnnxModel(R"(g (float[3] x, int64[2] i, bool c, bool d)
+      => (float[n] y, float[2] z) {
+    y, z = If (c) <then_branch = t () => (float[k] a, float[2] p) {
+                     p = Gather(x, i)
+                     a = If (d) <then_branch = u () => (float[4] aa) {
+                                   aa = Concat <axis = 0> (p, p) },
+                                 else_branch = v () => (float[2] ab) { ab = Gather(p, i) }> },
+                   else_branch = f () => (float[3] b, float[2] q) {
+                     b = Neg(x)
+                     two = Constant <value = int64[1] {2}> ()
+                     zero = Constant <value = int64[1] {0}> ()
+                     q = Slice(b, zero, two) }> })"));
+  EXPECT_THAT(model.opaque, testing::IsEmpty());
+  for (const bool on_cpu : {false, true}) {
+    auto executable =
+        (on_cpu ? MakeCpuBackend() : MakeReferenceBackend())->Compile(model.graph, {});
+    ASSERT_TRUE(executable.ok()) << executable.status();
+    const auto run = [&](int64_t i, bool c, bool d) {
+      return (*executable)
+          ->Run({Floats({1, 2, 3}), *Tensor::FromInts({DType::kI64, {2}}, {0, i}), Truth(c),
+                 Truth(d)});
+    };
+    const auto sizes = [](const absl::StatusOr<std::vector<Tensor>>& outputs) {
+      return outputs.ok() ? (*outputs)[0].size() : -1;
+    };
+    EXPECT_EQ(sizes(run(1, true, true)), 4);
+    EXPECT_EQ(sizes(run(1, true, false)), 2);
+    EXPECT_EQ(sizes(run(2, true, true)), 4);    // Gather(p, i) would fail
+    EXPECT_EQ(sizes(run(2, true, false)), -1);  // it does
+    EXPECT_EQ(sizes(run(7, true, true)), -1);
+    EXPECT_EQ(sizes(run(7, false, true)), 3);
+    EXPECT_EQ(sizes(run(7, false, false)), 3);
+  }
 }
 
 }  // namespace
