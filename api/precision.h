@@ -15,7 +15,8 @@
 namespace lemma::api {
 
 struct PrecisionOptions {
-  // All precisions but kStored, which rounds nothing that the model does not round itself.
+  // Each precision of kRoundingPrecisions is allowed; by default, all are measured. kStored is not
+  // allowed: it rounds nothing that the model does not round itself.
   std::vector<codegen::ProductPrecision> precisions{std::begin(codegen::kRoundingPrecisions),
                                                     std::end(codegen::kRoundingPrecisions)};
   InputOptions inputs;  // random state of a training step is scaled like weights
@@ -30,8 +31,8 @@ struct PrecisionError {
   std::string output;
   double largest = 0;   // max |y - r| / max |r|
   double relative = 0;  // sqrt(sum (y - r)^2 / sum r^2)
-  // The greatest `largest` with which `run --expect` accepts this output in this precision: its
-  // tolerance (runtime/tolerance.h), which is relative to max(1, max |r|), in units of max |r|.
+  // `run --expect` accepts this output in this precision if `largest` <= `allowed`. This is t *
+  // max(1, max |r|) / max |r|, where t is the tolerance of the output (runtime/tolerance.h).
   double allowed = 0;
 };
 
@@ -45,8 +46,9 @@ struct PrecisionRow {
   // The largest bound B of these sums: each is off by at most B sum |a_i| |b_i|
   // (ProductErrorBound). 0 if there are no sums.
   double bound = 0;
-  // The operators whose factors were rounded for the measurement, and those that were computed in
-  // f32 instead (RoundedFactors::left in runtime/cuda/fusion/rounded_factors.h).
+  // The operators whose factors were rounded for the measurement (kF32: those that a precision
+  // below f32 would round), and the other operators with products in this precision, which were
+  // computed in f32 (RoundedFactors in runtime/cuda/fusion/rounded_factors.h).
   int rounded = 0, left = 0;
   // By output with floats, in the order of the outputs. Infinite if an element is not finite
   // although it is in f64.
@@ -72,7 +74,7 @@ struct PrecisionResult {
 // Unimplemented if an operator has no definition.
 absl::StatusOr<PrecisionResult> MeasurePrecisions(const Model& model,
                                                   const PrecisionOptions& options);
-// The errors for people: a table with a row for each precision.
+// The errors for people: a table with a row for each precision, and notes on what was left out.
 std::string TextOf(const PrecisionResult& result);
 
 }  // namespace lemma::api

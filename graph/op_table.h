@@ -1,4 +1,4 @@
-// The table of all operators, and operators that files define.
+// The table of all operators, and operators that files define. Implemented in graph/ops.
 #ifndef LEMMA_GRAPH_OP_TABLE_H_
 #define LEMMA_GRAPH_OP_TABLE_H_
 

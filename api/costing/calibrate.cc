@@ -34,12 +34,11 @@ absl::Status Predict(const std::vector<optimizer::CostEntry>& costs,
 }
 
 absl::StatusOr<Calibration> Measure(const CalibrationOptions& options, const Graph& graph,
-                                    absl::Span<const Tensor> inputs, KernelMeasurer* measurer) {
-  auto db = optimizer::CostDb::Open(options.database);
-  if (!db.ok()) return db.status();
+                                    absl::Span<const Tensor> inputs, KernelMeasurer* measurer,
+                                    optimizer::CostDb* db) {
   Calibration result;
   const Stopwatch measuring(0);
-  auto predicted = optimizer::MakeMeasuredCostModel(measurer, db->get())->CostOf(graph);
+  auto predicted = optimizer::MakeMeasuredCostModel(measurer, db)->CostOf(graph);
   if (!predicted.ok()) return predicted.status();
   result.predicted_ms = predicted->ms();
   result.measuring_seconds = measuring.Ms() / 1e3;
@@ -54,12 +53,12 @@ absl::StatusOr<Calibration> Measure(const CalibrationOptions& options, const Gra
   result.run_ms = Median((*ms)[0]);
   auto timings = ProfileRuns(executable->get(), inputs, runs);
   if (!timings.ok()) return timings.status();
-  auto costs = (*db)->Entries(measurer->device());
+  auto costs = db->Entries(measurer->device());
   if (!costs.ok()) return costs.status();
   const optimizer::KernelTimes in_graph = TimesBySignature({*timings});
   if (absl::Status s = Predict(*costs, *std::move(timings), &result); !s.ok()) return s;
   if (options.learn) {
-    auto learned = (*db)->PutInGraph(measurer->device(), in_graph);
+    auto learned = db->PutInGraph(measurer->device(), in_graph);
     if (!learned.ok()) return learned.status();
     result.learned = *learned;
   }
@@ -79,7 +78,9 @@ absl::StatusOr<Calibration> CompareCosts(const Model& model, const CalibrationOp
   }
   auto inputs = InputsOf(model, options.inputs);
   if (!inputs.ok()) return Prefixed(model.path, inputs.status());
-  auto result = Measure(options, model.graph, *inputs, measurer.get());
+  auto db = optimizer::CostDb::Open(options.database);
+  if (!db.ok()) return db.status();  // the message names the database
+  auto result = Measure(options, model.graph, *inputs, measurer.get(), db->get());
   if (!result.ok()) return Prefixed(model.path, result.status());
   return result;
 }

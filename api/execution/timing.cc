@@ -128,12 +128,17 @@ RatioInterval PairedRatio(const std::vector<double>& a, const std::vector<double
   // The number of ratios below the true median is binomial(n, 1/2). Leaves out as many at either
   // end as are outside with probability below 2.5 %.
   const size_t n = ratios.size();
+  const auto probability = [n](size_t k) {
+    const auto all = static_cast<double>(n), some = static_cast<double>(k);
+    // By logarithms, since 0.5^n is 0 for large n.
+    return std::exp(std::lgamma(all + 1) - std::lgamma(some + 1) - std::lgamma(all - some + 1) -
+                    all * std::log(2.0));
+  };
   size_t outside = 0;
-  double term = std::pow(0.5, static_cast<double>(n)), tail = term;
+  double tail = probability(0);
   while (outside + 1 < (n + 1) / 2) {
-    term *= static_cast<double>(n - outside) / static_cast<double>(outside + 1);
-    if (tail > 0.025 || tail + term > 0.025) break;
-    tail += term;
+    tail += probability(outside + 1);
+    if (tail > 0.025) break;
     ++outside;
   }
   return {ratios[outside], Median(ratios), ratios[n - 1 - outside]};

@@ -19,7 +19,8 @@ namespace lemma::api {
 double Median(std::vector<double> values);
 
 // The time of each of `runs` executions, in milliseconds. `threads` selects the clock (Stopwatch in
-// base/stopwatch.h): with 1, processor time is measured; with any other number, wall-clock time.
+// base/stopwatch.h). With 1, the processor time of the calling thread is measured: work on other
+// threads does not count. With any other number, wall-clock time is measured.
 absl::StatusOr<std::vector<double>> TimeRuns(Executable* executable,
                                              absl::Span<const Tensor> inputs, int runs,
                                              int threads = 0);
@@ -56,8 +57,8 @@ struct RatioInterval {
 
 // `a` and `b` are the times of two programs in each round, for one or more rounds. Returns the
 // median of b[i] / a[i] (below 1: `b` is faster), and an interval that contains the true median
-// with 95 % confidence, for any distribution of the ratios. With fewer than six rounds there is no
-// such interval; then its ends are the smallest and the largest ratio.
+// with at least 95 % confidence, for any distribution of the ratios. With fewer than six rounds
+// there is no such interval; then its ends are the smallest and the largest ratio.
 RatioInterval PairedRatio(const std::vector<double>& a, const std::vector<double>& b);
 
 }  // namespace lemma::api

@@ -11,7 +11,8 @@
 
 namespace lemma::api {
 
-// A random number generator, SplitMix64: the same numbers on every machine.
+// A random number generator, SplitMix64. Next and Uniform give the same numbers on every machine.
+// Normal may differ in the last bits, because it uses the C library's log and cos.
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}
@@ -27,15 +28,15 @@ class Random {
 uint64_t DrawSeed();
 
 // A tensor of random elements: floats are standard normal (for f8e8m0, which has no negative
-// numbers, their absolute values), integers uniform in [0, integer_range), truth values true or
-// false with equal probability.
+// numbers, their absolute values), integers uniform in [0, integer_range) and then saturated to the
+// type, truth values true or false with equal probability.
 absl::StatusOr<Tensor> RandomInput(const TensorType& type, uint64_t seed, int64_t integer_range);
 
 // A tensor of RandomInput for each input of `graph`, in their order. If the graph compares an
 // integer input with constants c1, c2, …, some elements are these constants, so that different
-// branches are taken. An input of one element gets, with successive seeds, c1, c2, …, a random
-// value, c1 + 1, c2 + 1, …. Each element of a larger input is one of the constants with probability
-// 1/2.
+// branches are taken. (A constant tensor of more than 16 elements does not count.) An input of one
+// element gets, with successive seeds, c1, c2, …, a random value, c1 + 1, c2 + 1, …. Each element
+// of a larger input is one of the constants with probability 1/2.
 absl::StatusOr<std::vector<Tensor>> RandomInputs(const Graph& graph, uint64_t seed,
                                                  int64_t integer_range);
 

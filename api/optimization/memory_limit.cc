@@ -41,9 +41,9 @@ absl::Status SetLimits(const Graph& input, SearchRun* run) {
   run->peak_limit = run->plan_limit = limit(cost->peak_bytes());
   // Analytic costs have no plan, but the back end may have one.
   if (run->costs.measurer != nullptr) return absl::OkStatus();
-  run->planner = MakeMeasurer(run->execution);
-  if (run->planner == nullptr) return absl::OkStatus();
-  auto plan = run->planner->Plan(input);
+  run->memory_measurer = MakeMeasurer(run->execution);
+  if (run->memory_measurer == nullptr) return absl::OkStatus();
+  auto plan = run->memory_measurer->Plan(input);
   if (absl::IsUnimplemented(plan.status())) return absl::OkStatus();
   if (!plan.ok()) return plan.status();
   run->plan_limit = limit(plan->peak_bytes);
@@ -52,7 +52,7 @@ absl::Status SetLimits(const Graph& input, SearchRun* run) {
 
 absl::StatusOr<Contender> KeptToLimit(Contender contender, SearchRun* run) {
   KernelMeasurer* planner =
-      run->costs.measurer != nullptr ? run->costs.measurer.get() : run->planner.get();
+      run->costs.measurer != nullptr ? run->costs.measurer.get() : run->memory_measurer.get();
   if (run->peak_limit == 0 || planner == nullptr) return contender;
   if (!run->options.keeps_barriers) return contender;
   run->Begin(SearchRun::Stage::kMemory);

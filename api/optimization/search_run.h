@@ -36,7 +36,7 @@ struct SearchRun {
   Costs costs;  // empty for a replay
   // Plans memory if costs are analytic. Null without a memory limit, with measured costs, or if the
   // back end makes no plans.
-  std::unique_ptr<KernelMeasurer> planner;
+  std::unique_ptr<KernelMeasurer> memory_measurer;
   // The memory limit in bytes, converted into a limit on the cost model's peak and a limit on the
   // peak of the back end's plan. These peaks leave out some memory (SetLimits). 0: no limit.
   int64_t peak_limit = 0, plan_limit = 0;

@@ -61,7 +61,8 @@ class TermStore {
     return node.variant >= 0 && set_->variants()[node.variant].commutative;
   }
   int TypeOf(int value) const { return node(value).types[value % kMostOutputs]; }
-  // A number that is the same for values of equal dimensions, and only for them.
+  // A number that is the same for values of equal dimensions, and only for them. The value must
+  // have a type.
   int DimsOf(int value);
   // Forgets all nodes, so that their numbers become invalid.
   void Clear();
@@ -70,8 +71,8 @@ class TermStore {
   // The first error of OperatorSet::Apply other than NotFound; OK if there was none.
   const absl::Status& status() const { return status_; }
 
-  // Orders the terms. `precedence` has a number for each variant; a larger number means a greater
-  // variant. The order is the lexicographic path order of these variants, but operands of
+  // Orders the terms. `precedence` has a different number for each variant; a larger number means a
+  // greater variant. The order is the lexicographic path order of these variants, but operands of
   // commutative variants are compared as multisets. It is well-founded, total on terms without
   // variables, and stable: a greater term stays greater for all values of the variables.
   void SetPrecedence(std::vector<int> precedence);

@@ -3,6 +3,8 @@
 // Import determines all shapes: it binds symbolic dimensions to numbers, or keeps them as symbolic
 // sizes, and evaluates shape arithmetic. Initializers become weights with their names if they have
 // floats and rank 1 or more, or if they have more than 65536 elements; all others become constants.
+// Exceptions are initializers that Lemma's export marked as a weight or a constant, and those of
+// opaque types, which become opaque nodes.
 // From IR version 4 on, an initializer that is also an input is that input's default value. The
 // input stays an input, since callers may give it another value. Before version 4, all initializers
 // had to be listed as inputs, so there an initializer is always a weight or a constant. An operator
@@ -35,17 +37,21 @@ struct ImportOptions {
   bool symbolic = false;
   std::map<std::string, SizeRange> ranges;
   int64_t default_dim = 1;
-  // With `symbolic`: if an operator cannot be imported because sizes that it reads may be too
-  // short, ImportOnnx raises the least lengths of the dimensions in these sizes, unless `ranges`
-  // has them. Which sizes are too short depends on the import without longer lengths: if it fails,
-  // the sizes at which the operator is an error or means something else; if it keeps the operator
-  // as an opaque one, only the sizes at which the operator is an error. If longer lengths do not
-  // help and an operator cannot be imported because sizes that it reads are symbolic, ImportOnnx
-  // fixes the dimensions in these sizes to numbers, unless `ranges` has one of the dimensions. If
-  // values of inputs are given, it takes the sizes of these values. Otherwise it tries UsualSize
-  // (graph/sizes/symbolic_size.h), 256, 512, 1024 and 2048, each also with some dimensions set to
-  // 1, and takes the sizes with the fewest opaque operators; it stops trying after about 10
-  // seconds. Notes report the least lengths and the fixed sizes.
+  // With `symbolic`: ImportOnnx may restrict dimensions if it cannot import an operator. Notes
+  // report the restrictions. There are two steps:
+  //   1. Longer dimensions. If an operator cannot be imported because sizes that it reads may be
+  //      too short, ImportOnnx raises the least lengths of the dimensions in these sizes, except
+  //      for dimensions in `ranges`. A size is too short if the operator is an error there. If the
+  //      import without longer dimensions fails, a size is also too short if the operator has
+  //      another meaning there.
+  //   2. Fixed dimensions. If longer dimensions do not help, and the import fails because an
+  //      operator reads symbolic sizes, ImportOnnx fixes the dimensions in these sizes to numbers.
+  //      It does not do so if one of these dimensions is in `ranges`. If values of inputs are
+  //      given, it takes the sizes of these values. Otherwise it tries UsualSize
+  //      (graph/sizes/symbolic_size.h), 256, 512, 1024 and 2048, each also with some dimensions set
+  //      to 1, and takes the sizes with the fewest opaque operators. It stops at sizes without
+  //      opaque operators; after about 2 seconds if some sizes can be imported; and after about 10
+  //      seconds in any case.
   bool fixes_sizes = false;
   // By dimension, a size at which the model will be used. The least length of the dimension is not
   // raised above this size, nor above the dimension's size in given values of inputs.
@@ -55,7 +61,7 @@ struct ImportOptions {
   // shapes, the value is taken from here, and a note says that the graph holds only for this value.
   std::map<std::string, Tensor> input_values;
   // Values of inputs by position: one value for each input, or for each input without a default
-  // value. A value that does not fit its input is left out.
+  // value. Any other number of values is ignored. A value that does not fit its input is left out.
   std::vector<Tensor> inputs;
   // Whether the values of inputs may also decide the sizes of results, as for NonZero. If false,
   // such sizes are result sizes (graph/sizes/symbolic_size.h), and so are the sizes of the results
@@ -65,8 +71,9 @@ struct ImportOptions {
   // by the processor and does not save it. 0: 8 if a convolution's number of output channels is not
   // a multiple of 16, else 16.
   int64_t channel_block = 0;
-  // For training: keeps dropouts as operators that do nothing, gives an Identity of a weight with
-  // equal elements a weight of its own, and notes the parameters that cannot be trained.
+  // For training: keeps dropouts as operators that do nothing, and notes the parameters that cannot
+  // be trained. If all elements of a weight are equal, each Identity of the weight becomes a new
+  // weight, so that training can change the two independently.
   bool training = false;
 };
 
@@ -75,7 +82,7 @@ struct ImportedModel {
   OnnxInfo info;
   // Decisions of the import, one line each, such as bound dimensions and fixed inputs.
   std::vector<std::string> notes;
-  // By name: the sizes of symbolic dimensions that the values of inputs determined, or that were
+  // By name: the sizes of symbolic dimensions that given values of inputs determined, or that were
   // fixed (fixes_sizes).
   std::map<std::string, int64_t> bound_dims;
   // Symbolic dimensions of inputs that have the size `default_dim`, because nothing gave a size.
@@ -89,7 +96,8 @@ struct ImportedModel {
   std::vector<std::string> opaque;
 };
 
-// NotFound if there is no such file; InvalidArgument if the model is damaged or contradicts itself;
+// NotFound if there is no such file; InvalidArgument if the model is damaged or contradicts itself,
+// or if `dims` or `ranges` names a dimension that the model does not have;
 // Unimplemented ("unsupported: OP (reason)") if it uses something that Lemma lacks;
 // FailedPrecondition if an operator needs numbers for sizes that are symbolic. The message is one
 // line with path, node and reason.

@@ -1,4 +1,8 @@
 // The state that all parts of one ONNX import share. Internal to graph/onnx.
+//
+// The methods of ModelImporter are in importer.cc, import_nodes.cc (nodes, functions, subgraphs)
+// and import_values.cc (weights, constants, declared types), and in run_time/open_types.cc and
+// run_time/kept_branch.cc, which import what is decided only at run time.
 #ifndef LEMMA_GRAPH_ONNX_IMPORTER_H_
 #define LEMMA_GRAPH_ONNX_IMPORTER_H_
 

@@ -64,18 +64,20 @@ class NestPrinter {
   // The next three functions return an expression and emit the statements that it needs.
   // The expression of an index.
   std::string AffineText(const Affine& p);
-  // The same for the first element of a pack (consecutive elements of one memory access). In the
-  // expression, the variable of SetPacked has the name VarName(var) + "_start"; the caller's code
-  // declares it.
+  // The same for the first element of a pack (consecutive elements that are loaded together). In
+  // the expression, the variable of SetPacked has the name VarName(var) + "_start"; the caller's
+  // code declares it.
   std::string PackStartText(const Affine& p);
   // The value of a node: a name, a constant or Options::value.
   std::string Value(int node);
 
-  // Options::group threads compute these reductions together. The caller's code declares `lane`,
-  // the thread's number in the group, and, if the group is a block, the array `shared`, which has
-  // one number per warp in shared memory. The code contains barriers, so the free variables of
-  // `nodes` must have equal values in all threads of the group.
-  // `packs`: by reduction, how a thread takes its steps.
+  // Options::group threads compute these reductions together. The extents of their axes must be
+  // constants. The caller's code declares `lane`, the thread's number in the group, and, if the
+  // group is a block, the array `shared`, which has one number per warp in shared memory. The code
+  // contains barriers, so the free variables of `nodes` must have equal values in all threads of
+  // the group.
+  // packs[i] tells how many steps of nodes[i] a thread takes at once, and which reads it packs. If
+  // packs[i] is missing, the thread takes one step at a time.
   void SetCooperative(std::vector<int> nodes, std::vector<ReductionPack> packs);
   // The reads `nodes` load `width` consecutive elements along `var` at once, outside of the scope
   // that defines `var`. Within this scope, the expression `index` selects the element.
@@ -114,7 +116,7 @@ class NestPrinter {
   // A stored byte divided by a power of two: the quotient, rounded down, or the remainder; "" if
   // node is something else.
   std::string BitsOfByte(int node, Number number);
-  // The read of the byte and the power of two of such a quotient.
+  // If `node` is such a quotient: the node that reads the byte, and the power of two.
   std::optional<std::pair<int, int>> QuotientOfByte(int node) const;
   std::string Select(int node, Number number, const std::string& name);
   std::string Reduce(int node, Number number, const std::string& name);

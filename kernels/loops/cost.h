@@ -23,12 +23,14 @@ struct Work {
 //     are hoisted; a shared subterm counts once.
 //   * A guarded subterm counts for the fraction of iterations in which the guard holds. The
 //     fraction is exact for a comparison of one or two variables with up to 2^20 values together.
-//     For any other comparison the fraction counts as 1; the fraction of its negation, and of the
-//     second case of a Select on it, then counts as 0. The parts of a conjunction or disjunction
-//     count as independent. If a reduction's extent depends on indices, the mean extent counts.
+//     Any other comparison is assumed to hold always: its fraction is 1, and the fraction is 0 for
+//     its negation and for the second case of a Select on it. The parts of a conjunction or
+//     disjunction count as independent. If a reduction's extent depends on indices, the mean extent
+//     counts.
 //   * bytes_read: a read touches one element for each combination of values of the variables in its
-//     index. Several reads of an input count as reads of different elements, up to the size of the
-//     whole tensor.
+//     index, multiplied by the fraction for which the read counts. Reads inside an index, and reads
+//     with the fraction 0, count in full. Several reads of an input count as reads of different
+//     elements, up to the size of the whole tensor.
 //   * Tensors that are neither inputs nor outputs count for flops, not for bytes.
 absl::StatusOr<Work> CountWork(const Definition& definition);
 

@@ -35,7 +35,7 @@ struct ExtractionOptions {
 // node n must not be used. If an output of a node would close a cycle with nodes of lower numbers,
 // this output is excluded (as in Yang et al., 2021; see rewrite/egraph/egraph.h). So no graph
 // considered has a cycle, but some acyclic graphs are not considered. FailedPrecondition if no
-// graph is left; there is one if the prices of the original nodes are finite.
+// graph is left. If the prices of all original nodes are finite, the original graph is left.
 
 // Works bottom up: for each class, chooses the node for which the node itself and all nodes chosen
 // below it have the lowest total price. The result need not be the cheapest graph.
@@ -45,8 +45,8 @@ absl::StatusOr<Selection> ExtractGreedily(const EGraph& egraph, const std::vecto
 // value v provides its class. The program minimizes the sum of price_n x_n. Constraints:
 //   * y_v <= x_n for each value v of node n.
 //   * For the class of each graph output, the y of its values sum to at least 1.
-//   * For classes c and d, the y of the values in d sum to at least the sum of the y of those
-//     values in c whose nodes have d as an operand.
+//   * For classes c and d, if values of c are computed from d: the sum of y_v over all values v of
+//     d is at least the sum of y_v over the values v of c whose nodes have d as an operand.
 // Constraints on necessary classes (docs/glossary.md) tighten the program. The result costs at most
 // as much as the result of ExtractGreedily. Deterministic.
 absl::StatusOr<Extraction> Extract(const EGraph& egraph, const std::vector<int64_t>& price,

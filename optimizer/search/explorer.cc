@@ -1,5 +1,6 @@
 #include "optimizer/search/explorer.h"
 
+#include <algorithm>
 #include <string>
 
 #include "optimizer/cost/plan_comparison.h"
@@ -93,6 +94,62 @@ bool IsCertainlyBetter(const SearchState& next, const SearchState& first, CostMo
          CannotLose(DifferenceOf(*first.kernels, *next.kernels), costs);
 }
 
+// Matches of one rule whose sources share an operator that is no output of the source, if they
+// cover all its users. Rewriting one user leaves the operator to the others; rewriting all of them
+// removes it. An example: the product before the products for queries, keys and values.
+std::vector<std::vector<MatchedEditPtr>> Explorer::Groups() const {
+  std::map<std::pair<std::string, int>, std::vector<MatchedEditPtr>> sharing;
+  for (int m = 0; m < work_.matches().size(); ++m) {
+    if (!work_.matches().IsAlive(m)) continue;
+    const MatchedEditPtr& matched = work_.matches().matched(m);
+    for (int node : matched->match.nodes) {
+      if (node == matched->match.anchor || work_.graph().IsStatic(node)) continue;
+      sharing[{matched->rule->rule().name, node}].push_back(matched);
+    }
+  }
+  std::vector<std::vector<MatchedEditPtr>> groups;
+  for (auto& [key, matches] : sharing) {
+    if (matches.size() < 2) continue;
+    absl::flat_hash_set<int> rewritten, users;
+    for (const MatchedEditPtr& matched : matches) {
+      rewritten.insert(matched->match.nodes.begin(), matched->match.nodes.end());
+    }
+    for (int k = 0; k < work_.graph().Head(key.second).num_outputs(); ++k) {
+      for (const MatchView::Use& use : work_.graph().Users({key.second, k})) {
+        users.insert(use.position);
+      }
+    }
+    const std::vector<ValueRef>& outputs = work_.graph().outputs();
+    const bool is_output = std::any_of(outputs.begin(), outputs.end(),
+                                       [&](const ValueRef& v) { return v.node == key.second; });
+    const bool covers =
+        std::all_of(users.begin(), users.end(), [&](int user) { return rewritten.contains(user); });
+    if (users.size() >= 2 && covers && !is_output) groups.push_back(std::move(matches));
+  }
+  return groups;
+}
+
+// Returns whether it applied a group.
+absl::StatusOr<bool> Explorer::TakeGroups(SearchState* state, absl::flat_hash_set<uint64_t>* passed,
+                                          bool ignore_steps) {
+  if (!work_.IsEstimating()) return false;
+  for (const std::vector<MatchedEditPtr>& group : Groups()) {
+    if (IsOver(ignore_steps)) return false;
+    const RewritePathPtr path = work_.path();
+    auto next = work_.CommitTogether(group, state->rank);
+    if (!next.ok()) return next.status();
+    budget_.Tick(static_cast<int64_t>(queue_.size()));
+    if (!next->has_value()) continue;
+    if (!passed->insert((*next)->hash).second) {
+      work_.GoTo(path);
+      continue;
+    }
+    *state = {work_.path(), (*next)->hash, (*next)->rank};
+    return true;
+  }
+  return false;
+}
+
 // Each pass tries each match once, including matches that arise during the pass. Passes repeat
 // until one finds nothing, because a rewrite may pay off only after a later one. No graph occurs
 // twice on the way: what is better within the error of the times is no order.
@@ -118,6 +175,10 @@ absl::Status Explorer::Take(SearchState* state, Workspace::Ask ask, bool ignore_
       *state = {work_.path(), (*next)->hash, (*next)->rank};
       improved = true;
     }
+    if (improved || IsOver(ignore_steps)) continue;
+    auto taken = TakeGroups(state, &passed, ignore_steps);
+    if (!taken.ok()) return taken.status();
+    improved = *taken;
   }
   return absl::OkStatus();
 }

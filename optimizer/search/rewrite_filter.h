@@ -32,9 +32,9 @@ struct UnprovedRule {
   std::string problem;  // ProofProblem in rewrite/rules/proof_check.h
 };
 // The rules that the filter asks for but whose records do not prove them, in order. Unless
-// `allow_unproved` is set, the caller must disable these rules or report an error. Accepts does not
-// exclude all of them: it looks only at a record's verdict, not at whether the record is up to
-// date. With RecordCheck::kWhenUsed, the ids of records are not compared here.
+// `allow_unproved` is set, the caller must disable these rules or report an error. Accepts excludes
+// only some of them: it looks at a record's verdict, but not at its float contract, nor at whether
+// the record is up to date. With RecordCheck::kWhenUsed, the ids of records are not compared here.
 std::vector<UnprovedRule> UnprovedRules(absl::Span<const Substitution> rules,
                                         const RewriteFilter& filter,
                                         RecordCheck records = RecordCheck::kBefore);

@@ -117,16 +117,18 @@ absl::StatusOr<Rank> Workspace::Price() {
   return objective_.RankOf(*cost, graph_.num_ops());
 }
 
-// The operators nearest to the match that depend on an input.
-std::vector<int> Workspace::Around(const MatchedEdit& matched) const {
+// The operators nearest to the matches that depend on an input.
+std::vector<int> Workspace::Around(absl::Span<const MatchedEdit* const> matches) const {
   std::vector<int> nodes;
   absl::flat_hash_set<int> seen;
   auto add = [&](int node) {
     if (!graph_.Head(node).is_op() || graph_.IsStatic(node)) return;
     if (nodes.size() < kAround && seen.insert(node).second) nodes.push_back(node);
   };
-  for (int node : matched.match.nodes) add(node);
-  for (const ValueRef& v : matched.match.vars) add(v.node);
+  for (const MatchedEdit* matched : matches) {
+    for (int node : matched->match.nodes) add(node);
+    for (const ValueRef& v : matched->match.vars) add(v.node);
+  }
   for (size_t i = 0; i < nodes.size() && nodes.size() < kAround; ++i) {
     const int node = nodes[i];
     for (int k = 0; k < graph_.Head(node).num_outputs(); ++k) {
@@ -185,6 +187,18 @@ absl::StatusOr<Workspace::Outcome> Workspace::Judge(KnownPlans::Plan* before,
   return outcome;
 }
 
+// Those of `nodes`, and of the nodes from `first_new` on, that are executed in each run.
+std::vector<int> Workspace::Running(std::vector<int> nodes, int first_new) const {
+  for (int node = first_new; node < graph_.num_nodes(); ++node) nodes.push_back(node);
+  nodes.erase(std::remove_if(nodes.begin(), nodes.end(),
+                             [&](int node) {
+                               return !graph_.IsLive(node) || !graph_.Head(node).is_op() ||
+                                      graph_.IsStatic(node);
+                             }),
+              nodes.end());
+  return nodes;
+}
+
 // Applies `matched` and ranks the resulting graph.
 absl::StatusOr<Workspace::Outcome> Workspace::After(const MatchedEdit& matched, Rank now, Ask ask) {
   if (!is_estimating_) {
@@ -193,19 +207,12 @@ absl::StatusOr<Workspace::Outcome> Workspace::After(const MatchedEdit& matched, 
     if (!rank.ok()) return rank.status();
     return Outcome{0, *rank, *rank < now};
   }
-  std::vector<int> around = Around(matched);
+  const std::vector<int> around = Around({&matched});
   auto before = plans_->Of(graph_, around, costs_);
   const int old_nodes = graph_.num_nodes(), old_ops = graph_.num_ops();
   graph_.Apply(matched.edit);
   if (!before.ok()) return before.status();
-  for (int node = old_nodes; node < graph_.num_nodes(); ++node) around.push_back(node);
-  around.erase(std::remove_if(around.begin(), around.end(),
-                              [&](int node) {
-                                return !graph_.IsLive(node) || !graph_.Head(node).is_op() ||
-                                       graph_.IsStatic(node);
-                              }),
-               around.end());
-  auto after = plans_->Of(graph_, around, costs_);
+  auto after = plans_->Of(graph_, Running(around, old_nodes), costs_);
   if (!after.ok()) return after.status();
   return Judge(*before, *after, graph_.num_ops() - old_ops, now, ask);
 }
@@ -222,6 +229,30 @@ absl::StatusOr<std::optional<Workspace::Outcome>> Workspace::Try(const MatchedEd
   if (hash == before) return std::optional<Outcome>();
   outcome->hash = hash;
   return std::optional<Outcome>(*outcome);
+}
+
+absl::StatusOr<std::optional<Workspace::Outcome>> Workspace::CommitTogether(
+    const std::vector<MatchedEditPtr>& matches, Rank now) {
+  std::vector<const MatchedEdit*> places;
+  for (const MatchedEditPtr& matched : matches) places.push_back(matched.get());
+  const std::vector<int> around = Around(places);
+  auto before = plans_->Of(graph_, around, costs_);
+  if (!before.ok()) return before.status();
+  const RewritePathPtr path = path_;
+  const uint64_t hash = graph_.hash();
+  const int old_nodes = graph_.num_nodes(), old_ops = graph_.num_ops();
+  for (auto m = matches.rbegin(); m != matches.rend(); ++m) Commit(*m);
+  auto after = plans_->Of(graph_, Running(around, old_nodes), costs_);
+  absl::StatusOr<Outcome> outcome =
+      after.ok() ? Judge(*before, *after, graph_.num_ops() - old_ops, now, Ask::kIsCertain)
+                 : absl::StatusOr<Outcome>(after.status());
+  if (outcome.ok() && outcome->is_certain && graph_.hash() != hash) {
+    outcome->hash = graph_.hash();
+    return std::optional<Outcome>(*outcome);
+  }
+  GoTo(path);
+  if (!outcome.ok()) return outcome.status();
+  return std::optional<Outcome>();
 }
 
 void Workspace::Apply(const MatchedEdit& matched, std::vector<int>* made) {

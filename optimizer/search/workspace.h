@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "optimizer/cost/cost_model.h"
 #include "optimizer/cost/objective.h"
 #include "rewrite/matching/edit_graph.h"
@@ -106,6 +107,11 @@ class Workspace {
   // of the current graph, which stays as it is. nullopt if the edit changes nothing or cannot be
   // applied.
   absl::StatusOr<std::optional<Outcome>> Try(const MatchedEdit& matched, Rank now, Ask ask);
+  // Applies the matches together, the last one first, if the result is certainly better
+  // (Ask::kIsCertain), and returns its outcome; otherwise nullopt, and the graph stays as it is.
+  // Only if IsEstimating(). Matches that cannot be applied any more are left out.
+  absl::StatusOr<std::optional<Outcome>> CommitTogether(const std::vector<MatchedEditPtr>& matches,
+                                                        Rank now);
   // Applies `matched`. Returns false, without any change, if it cannot be applied. `made` is as in
   // EditGraph::Apply.
   bool Commit(const MatchedEditPtr& matched, std::vector<int>* made = nullptr);
@@ -122,7 +128,8 @@ class Workspace {
     size_t graph_mark = 0, matches_mark = 0;
   };
   void Apply(const MatchedEdit& matched, std::vector<int>* made);
-  std::vector<int> Around(const MatchedEdit& matched) const;
+  std::vector<int> Around(absl::Span<const MatchedEdit* const> matches) const;
+  std::vector<int> Running(std::vector<int> nodes, int first_new) const;
   absl::StatusOr<int64_t> PriceOf(KnownPlans::Plan* plan);
   absl::StatusOr<Outcome> After(const MatchedEdit& matched, Rank now, Ask ask);
   absl::StatusOr<Outcome> Judge(KnownPlans::Plan* before, KnownPlans::Plan* after, int operators,

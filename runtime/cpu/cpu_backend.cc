@@ -89,12 +89,12 @@ class CpuExecutable : public Executable {
   }
 
   absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs) override {
-    return RunSteps(inputs, nullptr);
+    return RunKernels(inputs, nullptr);
   }
 
   absl::StatusOr<std::vector<Tensor>> RunTimed(absl::Span<const Tensor> inputs,
                                                std::vector<KernelTiming>* timings) override {
-    return RunSteps(inputs, timings);
+    return RunKernels(inputs, timings);
   }
 
   MemoryUse memory() const override { return memory_; }
@@ -165,8 +165,8 @@ class CpuExecutable : public Executable {
     return base_[place.buffer] + place.bytes;
   }
 
-  absl::StatusOr<std::vector<Tensor>> RunSteps(absl::Span<const Tensor> inputs,
-                                               std::vector<KernelTiming>* timings) {
+  absl::StatusOr<std::vector<Tensor>> RunKernels(absl::Span<const Tensor> inputs,
+                                                 std::vector<KernelTiming>* timings) {
     if (absl::Status s = CheckInputs(graph_, inputs); !s.ok()) return s;
     ThreadScope scope(threads_);
     std::vector<Tensor> results;

@@ -15,16 +15,21 @@ namespace lemma::cpu {
 //   and f is a dequantization, or if op selects largest elements (NodeTraits::selects_largest) and
 //   f is monotone;
 // - g(concat(f(p), h(q))) becomes concat(g(f(p)), g(h(q))) if g gives integers of 8 bits;
-// - g(f(q)) becomes q if g(f(q)) equals q for all q;
-// - on processors with HasBf16Products, op(f(x)) becomes f(op(x)) if op only moves elements and f
-//   widens bf16 numbers, g(op(x)) becomes op(g(x)) if g rounds to bf16, h(f(g(x))) becomes
-//   f(g(h(x))) if h is a relu or bounds by bf16 numbers, and a bf16 number that is widened and
-//   rounded to bf16 becomes itself.
+// - g(f(q)) becomes q if g(f(q)) equals q for all q.
 //
-// A dequantization is recognized by its definition (IntegerOperandOf). Whether f is monotone,
-// whether all operands of a concatenation have the same f, and whether g(f(q)) = q is found by
-// computing the functions, by their definitions, for all 256 integers. Their other operands must be
-// single static numbers.
+// On processors with HasBf16Products, there are further rewrites. Let `widen` convert bf16 numbers
+// to a wider type, and let `round` round numbers to bf16:
+//
+// - op(widen(x)) becomes widen(op(x)), and round(op(x)) becomes op(round(x)), if op only moves
+//   elements;
+// - h(widen(round(x))) becomes widen(round(h(x))) if h is a relu, or a clip whose bounds are bf16
+//   numbers;
+// - round(widen(x)) becomes x.
+//
+// A dequantization is recognized by its definition (IntegerOperandOf). The functions f, g and h are
+// evaluated, by their definitions, for all 256 integers. The results tell whether f is monotone,
+// whether all operands of a concatenation have the same f, and whether g(f(q)) = q. Apart from q,
+// the operands of the functions must be single static numbers (IsStaticValue).
 WideGraph Narrowed(WideGraph wide, NodeTraitsCache& traits);
 
 }  // namespace lemma::cpu

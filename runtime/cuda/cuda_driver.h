@@ -13,7 +13,8 @@
 
 namespace lemma::cuda {
 
-// Functions of libcuda.so.1, under CUDA's names, in the versions that its header chooses.
+// Functions of libcuda.so.1, under CUDA's names, in the versions that cuda.h chooses. Before CUDA
+// 12.8, the driver has no cuEventElapsedTime_v2; the older version takes its place.
 #define LEMMA_CUDA_FUNCTIONS(F)  \
   F(cuInit)                      \
   F(cuDriverGetVersion)          \
@@ -78,7 +79,8 @@ struct CudaDevice {
 };
 
 // The device. Makes its context current for the calling thread. FailedPrecondition ("no CUDA
-// device: …") without a driver or a device.
+// device: …") without a driver or a device, or if the driver lacks a function; other errors as in
+// CudaDriver::Check. Only the first call opens the device; if it fails, so do all later calls.
 absl::StatusOr<const CudaDevice*> OpenDevice();
 
 }  // namespace lemma::cuda

@@ -1,5 +1,5 @@
-// Cuts a graph at its opaque operators into stages, which are executed one after another. Internal
-// to runtime/staged.
+// Cuts a graph into stages, which are executed one after another. Each opaque operator is a stage.
+// Internal to runtime/staged.
 #ifndef LEMMA_RUNTIME_STAGED_CUT_H_
 #define LEMMA_RUNTIME_STAGED_CUT_H_
 
@@ -13,8 +13,8 @@
 namespace lemma {
 
 // One opaque operator, if `call` is set; otherwise a part of the graph without opaque operators. A
-// stage is executed only if all `conditions` hold; earlier stages compute the values of the
-// conditions.
+// stage is executed only if all `conditions` hold. A condition that an operator computes is
+// computed by an earlier stage.
 struct Stage {
   NodePtr call;
   Graph part;  // not used if `call` is set; empty if `outputs` is empty: nothing is to be executed
@@ -26,8 +26,11 @@ struct Stage {
   absl::flat_hash_map<const Node*, NodePtr> origin;
 };
 
-// The stages of `graph`, in the order of execution. The last stage has no `call`; its outputs are
-// the outputs of `graph`. Errors are those of GraphBuilder::Build for a part.
+// The stages of `graph`, in the order of execution. Some operators that are not opaque are stages
+// of their own too: they are executed only under conditions, and they read or have symbolic sizes
+// that an opaque operator may determine. These sizes are not known if a condition does not hold.
+// The last stage has no `call`; its outputs are the outputs of `graph`. Errors are those of
+// GraphBuilder::Build for a part.
 absl::StatusOr<std::vector<Stage>> Cut(const Graph& graph);
 
 // Whether `node`, which must be an operator, is an opaque one.

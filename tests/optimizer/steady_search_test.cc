@@ -1,4 +1,5 @@
 // A search must not depend on how single kernels happened to be measured.
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -89,6 +90,44 @@ TEST(SteadySearchTest, AllNormalizationsAreFoldedHoweverKernelsWereMeasured) {
     results.insert(found->best.StructuralHash());
   }
   EXPECT_EQ(results.size(), 1u);
+}
+
+bool DependsOnInput(const Node& node) {
+  return node.kind() == Node::Kind::kInput ||
+         std::any_of(node.inputs().begin(), node.inputs().end(),
+                     [](const Value& v) { return DependsOnInput(v.node()); });
+}
+
+// A product that three others read, as before queries, keys and values: folding it into the weights
+// of one of them gains nothing. It pays for all three, and needs no times.
+TEST(SteadySearchTest, RewritesThatPayOnlyTogetherNeedNoTimes) {
+  const std::string weights =
+      "a: weight f32[64,64], q: weight f32[64,64], k: weight f32[64,64], "
+      "v: weight f32[64,64]";
+  const std::string body =
+      "y = matmul(x, a) yq = matmul(y, q) yk = matmul(y, k) "
+      "yv = matmul(y, v) eq = exp(yq) tk = tanh(yk) ";
+  const auto products = [](const std::string& text) {
+    NoisyMeasurer measurer(1, /*noise=*/0);
+    auto db = *CostDb::Open("");
+    auto costs = MakeMeasuredCostModel(&measurer, db.get());
+    const auto rules = Filtered(&Rules(), RewriteFilter());
+    BacktrackingOptions options;
+    options.descend_only = true;
+    auto found = MakeBacktrackingSearch(rules.get(), costs.get(), options)
+                     ->Run(*ParseGraph(text), [](const SearchProgress&) { return true; });
+    EXPECT_TRUE(found.ok()) << found.status();
+    int count = 0;
+    for (const NodePtr& node : found->certain.nodes()) {
+      count += node->is_op() && node->op().name == "matmul" && DependsOnInput(*node) ? 1 : 0;
+    }
+    return count;
+  };
+  const std::string begin = absl::StrCat("graph g(x: f32[16,64], ", weights, ") { ", body);
+  EXPECT_EQ(products(begin + "return eq, tk, yv }"), 3);
+  // The product has a fourth reader, so it stays, and nothing is folded.
+  EXPECT_EQ(products(begin + "r = relu(y) return eq, tk, yv, r }"), 4);
+  EXPECT_EQ(products(begin + "return eq, tk, yv, y }"), 4);
 }
 
 TEST(SteadySearchTest, WithoutTimeNothingMoreIsMeasured) {

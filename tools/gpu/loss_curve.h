@@ -1,4 +1,5 @@
-// Runs training in a folder of tools/package_gpu and compares each loss with PyTorch's.
+// Runs training steps that tools/package_gpu packed into a folder, and compares each loss with
+// PyTorch's.
 #ifndef LEMMA_TOOLS_GPU_LOSS_CURVE_H_
 #define LEMMA_TOOLS_GPU_LOSS_CURVE_H_
 

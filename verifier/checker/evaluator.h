@@ -32,8 +32,8 @@ class Evaluator {
   // Whether a guard that concerns symbols only is true.
   bool Holds(const Guard& g);
 
-  // Whether an element without a known number was used as an index. The caller then has to evaluate
-  // again, with numbers as elements of the integer inputs.
+  // Whether an index depended on an element whose value is not a known integer. If so, the caller
+  // must evaluate again, with numbers as the elements of the integer inputs.
   bool needs_positions() const { return needs_positions_; }
   // Whether a read was outside its tensor.
   bool read_outside() const { return read_outside_; }

@@ -19,6 +19,8 @@ absl::StatusOr<std::vector<Value>> ImportAveragePool(OnnxImport& node);
 absl::StatusOr<Value> AveragePoolOf(OnnxImport& node, const Value& x);
 absl::StatusOr<std::vector<Value>> ImportLpPool(OnnxImport& node);
 
+// ExportAveragePool returns Unimplemented for dilations, and for a ceil_mode with count_include_pad
+// that ONNX cannot express.
 absl::Status ExportMaxPool(OnnxExport& out);
 absl::Status ExportMaxPoolIndex(OnnxExport& out);
 absl::Status ExportMaxPoolGradient(OnnxExport& out);

@@ -12,11 +12,15 @@
 
 namespace lemma::structural {
 
-// How the operands and results of a node correspond to the inputs and outputs of its body. The
-// operands of Loop are a limit on the number of iterations, a condition, then states: values that
-// each iteration passes to the next. The operands of Scan are states, then tensors from which each
-// iteration reads one element along an axis. The body returns a condition (Loop only), then new
-// states, then one element of each result after the states.
+// How the operands and results of a node correspond to the inputs and outputs of its body. States
+// are values that each iteration passes to the next.
+//   * The operands of Loop are a limit on the number of iterations, a condition, then states. Its
+//     body takes the iteration's number, the condition, then the states.
+//   * The operands of Scan are states, then tensors. Its body takes the states, then one element of
+//     each tensor along an axis.
+//   * The body returns a condition (Loop only), then the new states, then further values. The node
+//     returns the last states, then one tensor for each further value: its elements along an axis
+//     are this value in all iterations.
 struct LoopSignature {
   // A tensor whose elements along an axis are read or written by the iterations, one element by
   // each iteration.
@@ -27,7 +31,7 @@ struct LoopSignature {
   bool is_loop = false;  // false: Scan
   int states = 0;        // the number of states
   // `scanned`: the operands that are read element by element (Scan only). `outputs`: the results
-  // after the states.
+  // that are written element by element.
   std::vector<Elements> scanned, outputs;
 
   // The number of operands before the states.
@@ -37,7 +41,8 @@ struct LoopSignature {
 // Whether `node` is Loop, or Scan of operator set 9 or later (earlier ones have a batch dimension).
 bool IsLoopOrScan(const onnx::NodeProto& node, int opset);
 // The body of a node for which IsLoopOrScan is true (owned by the node), and the node's signature.
-// InvalidArgument if there is no body, or if the numbers of inputs or outputs do not fit.
+// InvalidArgument if there is no body, or if its number of inputs does not fit. LoopSignatureOf
+// also checks the number of outputs.
 absl::StatusOr<const onnx::GraphProto*> BodyOf(const onnx::NodeProto& node);
 absl::StatusOr<LoopSignature> LoopSignatureOf(const onnx::NodeProto& node);
 

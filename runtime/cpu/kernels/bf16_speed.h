@@ -4,10 +4,11 @@
 
 namespace lemma::cpu {
 
-// Products per second of AVX512_BF16's instruction, divided by those of a fused multiply-add in
-// f32: 2 on processors that start equally many of both per cycle, 1 where only one of two units has
-// the first. 0 on processors without AVX512_BF16. The first call measures, in about a millisecond,
-// and all others return what it found.
+// The speed of AVX512_BF16's dot product, divided by the speed of AVX-512's fused multiply-add in
+// f32; both speeds are products per second. 2 if a processor starts as many dot products as
+// multiply-adds per cycle; 1 if only one of its two units has the dot product. 0 on processors
+// without AVX512_BF16. The first call measures for about a millisecond; later calls return the same
+// number.
 double Bf16Speedup();
 
 }  // namespace lemma::cpu

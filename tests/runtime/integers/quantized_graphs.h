@@ -20,7 +20,7 @@
 
 namespace lemma::integers_test {
 
-// A product of x, an image or a matrix of integers, and w, a constant weight.
+// A product of x and w. x is an image or a matrix of integers; w is a constant weight.
 struct Product {
   Shape x, w;                      // conv2d if w has 4 dimensions, otherwise matmul
   Attrs attrs;                     // of the conv2d
@@ -74,7 +74,7 @@ class Builder {
     return IsConv() ? Op("conv2d", {x, w}, product_.attrs) : Op("matmul", {x, w});
   }
   bool IsConv() const { return product_.w.size() == 4; }
-  // One number for each channel of the result, spread over [low, high].
+  // One random number in [low, high) for each channel of the result.
   Value PerChannel(double low, double high, bool of_weight) {
     const int64_t channels = IsConv() ? product_.w[0] : product_.w[1];
     Shape shape = {channels};
@@ -155,10 +155,11 @@ inline bool IsOnIntegers(const Graph& graph) {
 
 using Ints = std::vector<int64_t>;
 
-// Expects that each kernel of the CPU's plan for `graph` states what its nodes compute
-// (runtime/cpu/plan_claims.h), and that at least one kernel is a product of integers. If `depends`
-// is true, also expects that the check of a product's statement fails once the weights are changed.
-// Pass false if the result does not depend on the weights, or only saturates.
+// Checks the kernels of the CPU's plan for `graph` (runtime/cpu/plan_claims.h). Expects that each
+// statement agrees with the nodes of its kernel, that at least one kernel is a product of integers,
+// and that each such product has a statement. If `depends` is true, also expects that the check of
+// a product's statement fails once the weights are changed. Pass false if other weights may give
+// the same result, for example because the result saturates.
 inline void ExpectStated(const Graph& graph, bool depends) {
   auto claims = ClaimsOfPlan(graph);
   ASSERT_TRUE(claims.ok()) << claims.status();

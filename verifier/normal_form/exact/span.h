@@ -13,16 +13,18 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Known bounds of a value: low <= value <= high unless it is NaN. Bounds are rounded outwards.
 struct Span {
   double low = -kInfinity, high = kInfinity;
-  // Whether the value is finite and a multiple of 2^-unit.
+  // Whether the value is known to be finite and a multiple of 2^-unit.
   bool exact = false;
   int unit = 0;
   bool minus_zero = false;  // whether the value may be -0; means nothing unless `exact`
 
   bool is_integer() const { return exact && unit == 0; }
-  // Whether the value is exact and a float of `bits` binary digits represents all multiples of
-  // 2^-unit up to the larger magnitude of the bounds.
+  // False if the value is not exact or a bound is infinite. Otherwise let m be the larger magnitude
+  // of the two bounds. Tells whether a float with `bits` binary digits represents each multiple of
+  // 2^-unit from -m to m. The range of its exponent does not count.
   bool FitsBits(int bits) const;
-  // Whether the element type represents every value of this span exactly. False if not known.
+  // Whether the element type represents every value of this span exactly; -0 counts as 0. False if
+  // not known.
   bool Fits(DType dtype) const;
 };
 

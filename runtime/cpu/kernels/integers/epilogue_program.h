@@ -25,10 +25,10 @@ struct EpilogueGraph {
 };
 
 // The graph of `nodes`, operands before users, which compute the output of the last node from
-// `product` and other values, element by element. Dimension `channel` of the product's shape
-// becomes the columns. Unimplemented if an operand has none of the three forms, if a node has
-// several outputs, or if the result's shape is not [rows, columns]. Other errors are those of
-// GraphBuilder.
+// `product` and other values, element by element. If `nodes` is empty, the output is `product`
+// itself. Dimension `channel` of the product's shape becomes the columns. Unimplemented if an
+// operand has none of the three forms, if a node has several outputs, or if the result's shape is
+// not [rows, columns]. Other errors are those of GraphBuilder.
 absl::StatusOr<EpilogueGraph> MakeEpilogueGraph(const Value& product,
                                                 absl::Span<const NodePtr> nodes, int channel,
                                                 int64_t rows, int64_t columns);
