@@ -126,7 +126,7 @@ TEST(DefineTest, AnOperatorSetMayBeAFile) {
   const LemmaResult found =
       RunLemma({"generate", "--ops=" + set, define, "--max-ops=2", "-o", rules});
   ASSERT_EQ(found.exit_status, 0) << found.err;
-  EXPECT_THAT(ReadAll(rules), HasSubstr("cli_square"));
+  EXPECT_THAT(ReadAll(rules), HasSubstr(" --define=FILE\n# FILE defines: cli_square"));
   EXPECT_THAT(RunLemma({"generate", "--ops=" + set + ",nothing", define, "-o", rules}).err,
               HasSubstr("there is no operator variant 'nothing'"));
   const std::string wrong = WriteTemp("bad.txt", "input x: [2]\nvariant a(x: [n]) relu(x)\n");
