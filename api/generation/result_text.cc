@@ -34,8 +34,8 @@ std::vector<absl::string_view> DefinedIn(const std::vector<GeneratedRule>& rules
 }
 
 std::string MadeBy(const generator::RunId& run, const Generated& generated) {
-  std::string text = absl::StrCat("# Made by: lemma generate --ops=", run.ops, " --max-ops=",
-                                  run.max_ops, " --seed=", run.seed);
+  std::string text = absl::StrCat("# Made by: lemma generate --ops=", run.ops,
+                                  " --max-ops=", run.max_ops, " --seed=", run.seed);
   const std::vector<absl::string_view> defined = DefinedIn(generated.rules);
   if (!defined.empty()) {
     absl::StrAppend(&text, " --define=FILE\n# FILE defines: ", absl::StrJoin(defined, ", "));

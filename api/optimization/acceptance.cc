@@ -238,9 +238,8 @@ absl::StatusOr<std::string> WhyNotEqual(const Graph& input, const Candidate& bef
 // Whether a value decides at run time what is executed.
 bool HasChoices(const Graph& graph) {
   NodeTraitsCache traits;
-  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [&](const NodePtr& node) {
-    return node->is_op() && ChoiceOf(*node, traits);
-  });
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(),
+                     [&](const NodePtr& node) { return node->is_op() && ChoiceOf(*node, traits); });
 }
 
 // Compares both where other sides of choices may be taken. Inputs that the input refuses are left

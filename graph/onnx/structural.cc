@@ -196,7 +196,8 @@ Results ImportChoice(ModelImporter& importer, const onnx::NodeProto& node, const
     const Value &then = results[1][i].value, &otherwise = results[0][i].value;
     if (!then || !otherwise) return Unsupported(node, "a branch gives a list");
     if (then.type() == otherwise.type()) continue;
-    if (asks || then.dtype() != otherwise.dtype() || then.type().rank() != otherwise.type().rank()) {
+    if (asks || then.dtype() != otherwise.dtype() ||
+        then.type().rank() != otherwise.type().rank()) {
       return Unsupported(node, absl::StrCat("the branches give ", then.type().ToString(), " and ",
                                             otherwise.type().ToString()));
     }

@@ -29,10 +29,9 @@ size_t Common(const std::vector<RunCondition>& a, const std::vector<RunCondition
 class Cutter {
  public:
   explicit Cutter(const Graph& graph)
-      : graph_(graph),
-        uses_(graph),
-        conditions_(RunConditions(
-            uses_, [this](const Node& node) { return ChoiceOf(node, traits_); })) {
+      : graph_(graph), uses_(graph), conditions_(RunConditions(uses_, [this](const Node& node) {
+          return ChoiceOf(node, traits_);
+        })) {
     stage_of_.assign(uses_.nodes.size(), -1);
   }
 

@@ -25,14 +25,8 @@ TEST(TimingTest, PairsRounds) {
 // Sorted positions from tables of the sign test's interval for a median; for 1075 and 2000 rounds
 // from sums of binomial coefficients in Python's integers (0.5^1075 is 0 in f64).
 TEST(TimingTest, IntervalOfAMedian) {
-  for (auto [n, position] : {std::pair{5, 1},
-                             {6, 1},
-                             {9, 2},
-                             {15, 4},
-                             {30, 10},
-                             {60, 22},
-                             {1075, 505},
-                             {2000, 956}}) {
+  for (auto [n, position] :
+       {std::pair{5, 1}, {6, 1}, {9, 2}, {15, 4}, {30, 10}, {60, 22}, {1075, 505}, {2000, 956}}) {
     std::vector<double> ones(n, 1), ratios(n);
     for (int i = 0; i < n; ++i) ratios[i] = n - i;
     const api::RatioInterval ratio = api::PairedRatio(ones, ratios);

@@ -10,8 +10,8 @@
 
 namespace lemma {
 
-// The If nodes that these functions may change, by the names of their first results. For all of them
-// IsChoosingIf (graph/onnx/choosing_if.h) is true.
+// The If nodes that these functions may change, by the names of their first results. For all of
+// them IsChoosingIf (graph/onnx/choosing_if.h) is true.
 using IfNames = absl::flat_hash_set<std::string>;
 
 // Joins If nodes that have the same condition and do not depend on each other. In `graph`, operands

@@ -486,7 +486,8 @@ std::vector<std::optional<bool>> ReadOnlyIf(const Node& node) {
     const std::string name = absl::StrCat("c", i);  // opaque.h
     bool read[2] = {false, false};
     for (const bool holds : {false, true}) {
-      for (const onnx::NodeProto& inner : structural::FindGraph(choice, BranchAttribute(holds))->node()) {
+      for (const onnx::NodeProto& inner :
+           structural::FindGraph(choice, BranchAttribute(holds))->node()) {
         read[holds] = read[holds] || inner.input(0) == name;
       }
     }

@@ -156,11 +156,9 @@ absl::StatusOr<Value> ModelImporter::KeepChoice(const std::string& output, const
   return values[0];
 }
 
-absl::StatusOr<std::vector<Value>> ModelImporter::KeepChoice(const onnx::NodeProto& node,
-                                                             const Value& condition,
-                                                             const std::vector<Result> (&results)[2],
-                                                             const std::vector<size_t>& differing,
-                                                             const Scope& scope) {
+absl::StatusOr<std::vector<Value>> ModelImporter::KeepChoice(
+    const onnx::NodeProto& node, const Value& condition, const std::vector<Result> (&results)[2],
+    const std::vector<size_t>& differing, const Scope& scope) {
   if (MayDraw(node, functions_)) {
     return absl::UnimplementedError("it may draw random numbers");
   }

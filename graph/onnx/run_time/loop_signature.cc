@@ -43,8 +43,7 @@ absl::StatusOr<LoopSignature> LoopSignatureOf(const onnx::NodeProto& node) {
   LoopSignature signature;
   signature.is_loop = node.op_type() == "Loop";
   const int64_t scanned = signature.is_loop ? 0 : IntAttribute(node, "num_scan_inputs", 0);
-  const absl::Status misfit =
-      absl::InvalidArgumentError("the body's inputs or outputs do not fit");
+  const absl::Status misfit = absl::InvalidArgumentError("the body's inputs or outputs do not fit");
   if (scanned < (signature.is_loop ? 0 : 1) || scanned > node.input_size()) return misfit;
   const int64_t states = node.input_size() - signature.parameters() - scanned;
   const int64_t outputs = body->output_size() - (signature.is_loop ? 1 : 0) - states;

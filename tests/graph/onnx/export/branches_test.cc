@@ -229,9 +229,9 @@ TEST(BranchesTest, AChangeInABranchOfAnotherSizeIsWrittenAsABranch) {
         auto outputs = (*executable)->Run({Floats({0, -1, 0}), Truth(holds)});
         ASSERT_TRUE(outputs.ok()) << outputs.status();
         const double e = std::exp(1.0), small = std::exp(-1.0);
-        EXPECT_THAT((*outputs)[1].ToDoubles(),
-                    holds ? ElementsAreNear({1, small, 1, 0, -small, 0})
-                          : ElementsAreNear({e, std::exp(small) + 1, e}));
+        EXPECT_THAT((*outputs)[1].ToDoubles(), holds
+                                                   ? ElementsAreNear({1, small, 1, 0, -small, 0})
+                                                   : ElementsAreNear({e, std::exp(small) + 1, e}));
       }
     }
   }
