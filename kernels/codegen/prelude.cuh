@@ -475,9 +475,14 @@ struct WordsF32x3 {
     for (int i = 0; i < 4; ++i) small_a[i] = Rest(a[i], large_a[i]);
     for (int i = 0; i < 2; ++i) large_b[i] = ToTf32(FloatOf(b[i]));
     for (int i = 0; i < 2; ++i) small_b[i] = Rest(b[i], large_b[i]);
-    WordsTf32::MultiplyAdd(upper, lower, small_a, large_b);
-    WordsTf32::MultiplyAdd(upper, lower, large_a, small_b);
-    WordsTf32::MultiplyAdd(upper, lower, large_a, large_b);
+    // Tensor cores truncate sums. A long sum would lose a unit in the last place in each step, so
+    // each step has a sum of its own, and f32 additions, which round, add them up.
+    float first[2] = {0.0f, 0.0f}, second[2] = {0.0f, 0.0f};
+    WordsTf32::MultiplyAdd(first, second, small_a, large_b);
+    WordsTf32::MultiplyAdd(first, second, large_a, small_b);
+    WordsTf32::MultiplyAdd(first, second, large_a, large_b);
+    for (int i = 0; i < 2; ++i) upper[i] += first[i];
+    for (int i = 0; i < 2; ++i) lower[i] += second[i];
   }
 };
 

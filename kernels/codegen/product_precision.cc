@@ -1,5 +1,6 @@
 #include "kernels/codegen/product_precision.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace lemma::codegen {
@@ -38,9 +39,13 @@ double ProductErrorBound(ProductPrecision precision, int64_t terms) {
   const double dropped = precision == ProductPrecision::kF32x3 ? 0x1p-22 : 0;
   // An addition on a tensor core aligns its operands to the largest and truncates them: each of the
   // two loses less than a unit in the last place of 24 bits, and so does the sum.
-  const double addition = precision == ProductPrecision::kF32 ? 0x1p-24 : 3 * 0x1p-23;
-  const double sums = precision == ProductPrecision::kF32x3 ? 3 : 1;
-  const double growth = sums * static_cast<double>(terms) * addition;
+  constexpr double kTruncated = 3 * 0x1p-23, kRounded = 0x1p-24;
+  // In kF32x3, tensor cores add 3 products for each of up to 8 terms, and f32 additions the rest.
+  const auto count = static_cast<double>(terms);
+  const double growth = precision == ProductPrecision::kF32 ? count * kRounded
+                        : precision == ProductPrecision::kF32x3
+                            ? 3 * std::min(count, 8.0) * kTruncated + count * kRounded
+                            : count * kTruncated;
   if (growth >= 1) return HUGE_VAL;
   const double accumulation = growth / (1 - growth);
   return (2 * u + u * u + dropped) * (1 + accumulation) + accumulation;

@@ -79,6 +79,16 @@ class MeasurementsTest(unittest.TestCase):
         self.assertNotIn("half", text)
         self.assertIn("12 kernels in all", text)
 
+    def test_emulated_models(self):
+        section = {k: v for k, v in SECTION.items() if k not in ("columns", "rows")}
+        plans = [{"architecture": a, "precision": p, "launches": 10 + a, "largest": 1e-7 * a,
+                  "relative": None if (a, p) == (90, "bf16") else 2e-3, "tolerance_used": 0.25}
+                 for a in (80, 90) for p in ("f32", "bf16")]
+        text = page([{**section, "source": "emulation.json"}],
+                    emulation={"rows": [{"model": "net.step", "plans": plans}]})
+        self.assertIn("| net, step of training | 90, 90 | 100, 100 | 9.0e-6, 9.0e-6 "
+                      "| 2.0e-3, infinite | 0.25 |", text)
+
     def test_errors_of_budgets(self):
         section = {k: v for k, v in SECTION.items() if k not in ("columns", "rows")}
         budgets = [{"model": "net", "form": "tf32", "of": 4, "products": 3, "error": 9e-4,

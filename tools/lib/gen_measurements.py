@@ -149,16 +149,37 @@ def bf16(report):
                 f"{means[2]}, {means[3]}.")
 
 
+def small(error):
+    if error is None:
+        return "infinite"
+    return f"{error:.1e}".replace("e-0", "e-") if error else "0"
+
+
+def emulation(report):
+    """In each cell, a number for each precision: the worse one of both architectures."""
+    lines = []
+    for row in report["rows"]:
+        precisions = list(dict.fromkeys(plan["precision"] for plan in row["plans"]))
+        by = {(plan["architecture"], plan["precision"]): plan for plan in row["plans"]}
+
+        def worst(key, precision, by=by):
+            values = [by[a, precision][key] for a in (80, 90)]
+            return None if None in values else max(values)
+        lines.append([
+            row["model"].replace(".step", ", step of training"),
+            *(", ".join(str(by[a, p]["launches"]) for p in precisions) for a in (80, 90)),
+            *(", ".join(small(worst(key, p)) for p in precisions)
+              for key in ("largest", "relative")),
+            f"{max(worst('tolerance_used', p) or 0 for p in precisions):.2g}"])
+    return ["model", "launches, sm_80", "launches, sm_90a", "largest error", "relative error",
+            "of tolerance"], lines, ""
+
+
 def precision(report):
     """A number for each precision, in the order of the rows; one number if all are equal."""
     def joined(rows, key, text):
         cells = [text(row[key]) for row in rows]
         return cells[0] if len(set(cells)) == 1 else ", ".join(cells)
-
-    def small(value):
-        if value is None:
-            return "infinite"
-        return f"{value:.1e}".replace("e-0", "e-") if value else "0"
 
     lines, names = [], []
     for row in report["rows"]:
@@ -548,7 +569,7 @@ def onnxruntime(report):
 VIEWS = {"inference": inference, "inference_kernels": inference_kernels,
          "onnxruntime": onnxruntime, "half": half, "sizes": sizes, "attention": attention, "sequences": sequences,
          "gallery": gallery, "quantized": quantized, "bf16": bf16,
-         "kernels": kernels, "precision": precision,
+         "kernels": kernels, "emulation": emulation, "precision": precision,
          "precision_budgets": precision_budgets, "decode": decode, "accuracy": accuracy,
          "search": search, "search_efforts": search_efforts,
          "stability": stability, "training": training, "memory": memory,

@@ -126,11 +126,12 @@ struct Fiber {
   std::unique_ptr<char[]> stack;  // kStackBytes, not initialized: few of its pages are used
   State state = State::kReady;
   unsigned long long slot = 0;  // the value that the thread passes to a shuffle
-  // The thread's words of the factors A and B for a product on tensor cores (MultiplyAdd). Two sets
-  // are used in turn, so that a thread may issue the next product while others still read its words
-  // for the last product.
+  // The thread's words of the factors A and B for a product on tensor cores (MultiplyAdd), and its
+  // sums until they are computed. Two sets are used in turn, so that a thread may issue the next
+  // product while others have not yet gone on from the last one.
   struct {
     unsigned int a[4], b[2];
+    void* sums[2];
   } fragments[2];
   int products = 0;  // products issued so far
   // For kAtPhase: the barrier, and the parity of the phase that the thread waits for.
@@ -140,6 +141,9 @@ struct Fiber {
   int groups = 0;                                // groups of products committed so far
   std::vector<std::vector<unsigned int>> words;  // A of each product that completes now
 };
+
+// Eight columns of a product.
+typedef double Columns __attribute__((vector_size(8 * sizeof(double))));
 
 struct Block {
   std::vector<Fiber> fibers;
@@ -292,9 +296,14 @@ inline void RunBlock(int threads) {
 
 // x rounded toward zero to f32, as tensor cores round sums.
 inline float Truncated(double x) {
-  const float nearest = static_cast<float>(x);
-  return std::fabs(static_cast<double>(nearest)) > std::fabs(x) ? std::nextafter(nearest, 0.0f)
-                                                                : nearest;
+  float nearest = static_cast<float>(x);
+  if (std::fabs(static_cast<double>(nearest)) <= std::fabs(x) || std::isnan(x)) return nearest;
+  // The next number toward zero: one less as an integer, since the sign is a bit of its own.
+  unsigned int bits;
+  std::memcpy(&bits, &nearest, sizeof bits);
+  --bits;
+  std::memcpy(&nearest, &bits, sizeof bits);
+  return nearest;
 }
 
 // mma.sync: adds a product A·B that has 16 x 8 elements and a depth of 8 words. A word holds
@@ -304,60 +313,89 @@ inline float Truncated(double x) {
 //
 // The lane's upper[j] and lower[j] are the sums in column 2(l%4) + j of row l/4 and of row l/4 + 8.
 //
-// add(&sum, for_words) is called for each of the lane's sums: for_words(f) calls f for each pair of
-// words that are multiplied.
-template <class Sum, class Add>
+// The first lane that goes on computes the sums of all lanes, which wait with their sums at hand:
+// add_rows(sums, a, b) adds to the sums of 8 columns the product of a row of A, 8 words, and B; its
+// word k of column c is b[k][c].
+template <class Sum, class AddRows>
 void MultiplyAddBy(Sum* upper, Sum* lower, const unsigned int* a, const unsigned int* b,
-                   const Add& add) {
-  const int me = block->running, warp = me / kWarp * kWarp, lane = me % kWarp;
+                   const AddRows& add_rows) {
+  const int me = block->running, warp = me / kWarp * kWarp;
   const int side = block->fibers[me].products++ % 2;
-  std::memcpy(block->fibers[me].fragments[side].a, a, 4 * sizeof *a);
-  std::memcpy(block->fibers[me].fragments[side].b, b, 2 * sizeof *b);
-  auto of = [&](int i) -> const auto& { return block->fibers[warp + i].fragments[side]; };
+  auto& mine = block->fibers[me].fragments[side];
+  std::memcpy(mine.a, a, sizeof mine.a);
+  std::memcpy(mine.b, b, sizeof mine.b);
+  mine.sums[0] = upper;
+  mine.sums[1] = lower;
   Wait(State::kAtWarp);
+  auto of = [&](int lane) -> auto& { return block->fibers[warp + lane].fragments[side]; };
   for (int i = 0; i < kWarp; ++i) {
     if (block->fibers[warp + i].products < block->fibers[me].products) {
       Fail("a product on tensor cores lacks a thread of the warp");
     }
   }
-  for (int r = 0; r < 2; ++r) {
-    Sum* row = r == 0 ? upper : lower;
-    for (int j = 0; j < 2; ++j) {
-      add(&row[j], [&](const auto& add_words) {
-        for (int word = 0; word < 8; ++word) {
-          const unsigned int x = of(lane / 4 * 4 + word % 4).a[r + word / 4 * 2];
-          const unsigned int y = of((lane % 4 * 2 + j) * 4 + word % 4).b[word / 4];
-          add_words(x, y);
-        }
-      });
+  if (mine.sums[0] == nullptr) return;  // another lane has computed them
+  unsigned int right[8][8];             // [word][column]
+  for (int column = 0; column < 8; ++column) {
+    for (int word = 0; word < 8; ++word) {
+      right[word][column] = of(column * 4 + word % 4).b[word / 4];
     }
   }
+  Sum sums[16][8];
+  unsigned int left[16][8];  // [row][word]
+  for (int row = 0; row < 16; ++row) {
+    for (int word = 0; word < 8; ++word) {
+      left[row][word] = of(row % 8 * 4 + word % 4).a[row / 8 + word / 4 * 2];
+      sums[row][word] = static_cast<Sum*>(of(row % 8 * 4 + word / 2).sums[row / 8])[word % 2];
+    }
+  }
+  add_rows(sums, left, right);
+  for (int row = 0; row < 16; ++row) {
+    for (int column = 0; column < 8; ++column) {
+      static_cast<Sum*>(of(row % 8 * 4 + column / 2).sums[row / 8])[column % 2] = sums[row][column];
+    }
+  }
+  for (int lane = 0; lane < kWarp; ++lane) of(lane).sums[0] = nullptr;
 }
 
 template <class Words>
 void MultiplyAdd(float* upper, float* lower, const unsigned int* a, const unsigned int* b) {
-  MultiplyAddBy(upper, lower, a, b, [](float* to, const auto& for_words) {
-    double sum = *to;
-    for_words([&](unsigned int x, unsigned int y) {
-      for (int i = 0; i < Words::kNumbers; ++i) {
-        sum += static_cast<double>(Words::Number(x, i)) * Words::Number(y, i);
+  MultiplyAddBy(upper, lower, a, b, [](float(*sums)[8], const auto& left, const auto& right) {
+    constexpr int kDepth = 8 * Words::kNumbers;
+    Columns factors[kDepth];
+    for (int k = 0; k < kDepth; ++k) {
+      for (int column = 0; column < 8; ++column) {
+        factors[k][column] = Words::Number(right[k / Words::kNumbers][column], k % Words::kNumbers);
       }
-    });
-    *to = Truncated(sum);
+    }
+    for (int row = 0; row < 16; ++row) {
+      Columns sum;
+      for (int column = 0; column < 8; ++column) sum[column] = sums[row][column];
+      for (int k = 0; k < kDepth; ++k) {
+        sum += static_cast<double>(
+                   Words::Number(left[row][k / Words::kNumbers], k % Words::kNumbers)) *
+               factors[k];
+      }
+      for (int column = 0; column < 8; ++column) sums[row][column] = Truncated(sum[column]);
+    }
   });
 }
 
 // The same for bytes; sums wrap, as an i32 does.
 template <class Words>
 void MultiplyAdd(int* upper, int* lower, const unsigned int* a, const unsigned int* b) {
-  MultiplyAddBy(upper, lower, a, b, [](int* to, const auto& for_words) {
-    auto sum = static_cast<unsigned int>(*to);
-    for_words([&](unsigned int x, unsigned int y) {
-      for (int i = 0; i < Words::kNumbers; ++i) {
-        sum += static_cast<unsigned int>(Words::NumberOfA(x, i) * Words::NumberOfB(y, i));
+  MultiplyAddBy(upper, lower, a, b, [](int(*sums)[8], const auto& left, const auto& right) {
+    for (int row = 0; row < 16; ++row) {
+      for (int column = 0; column < 8; ++column) {
+        auto sum = static_cast<unsigned int>(sums[row][column]);
+        for (int k = 0; k < 8 * Words::kNumbers; ++k) {
+          const unsigned int x = left[row][k / Words::kNumbers];
+          const unsigned int y = right[k / Words::kNumbers][column];
+          sum += static_cast<unsigned int>(Words::NumberOfA(x, k % Words::kNumbers) *
+                                           Words::NumberOfB(y, k % Words::kNumbers));
+        }
+        sums[row][column] = static_cast<int>(sum);
       }
-    });
-    *to = static_cast<int>(sum);
+    }
   });
 }
 
@@ -458,14 +496,19 @@ template <class Words, class Left>
 void AddProducts(float* upper, float* lower, int eighths, bool adds, const Left& left,
                  unsigned long long b, bool b_rows_adjacent) {
   const int column = block->running % 4 * 2;
+  double rows[2][16];
   for (int r = 0; r < 2; ++r) {
-    float* sums = r == 0 ? upper : lower;
-    for (int j = 0; j < 2 * eighths; ++j) {
+    for (int k = 0; k < 16; ++k) rows[r][k] = static_cast<double>(left(r, k));
+  }
+  for (int j = 0; j < 2 * eighths; ++j) {
+    double deep[16];
+    for (int k = 0; k < 16; ++k) {
+      deep[k] = Words::Number(TileNumber(b, b_rows_adjacent, j / 2 * 8 + column + j % 2, k), 0);
+    }
+    for (int r = 0; r < 2; ++r) {
+      float* sums = r == 0 ? upper : lower;
       double sum = adds ? sums[j] : 0;
-      for (int k = 0; k < 16; ++k) {
-        const unsigned int y = TileNumber(b, b_rows_adjacent, j / 2 * 8 + column + j % 2, k);
-        sum += static_cast<double>(left(r, k)) * Words::Number(y, 0);
-      }
+      for (int k = 0; k < 16; ++k) sum += rows[r][k] * deep[k];
       sums[j] = Truncated(sum);
     }
   }

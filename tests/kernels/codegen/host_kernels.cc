@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -75,8 +76,9 @@ std::string ReadFile(const std::string& path) {
   return text.str();
 }
 
-std::string CompilerWithFlags() {
-  return absl::StrCat("c++ -std=c++17 -O1 -ffp-contract=off -w -fPIC ", kSanitizers, "-I. ");
+std::string CompilerWithFlags(bool run_long) {
+  return absl::StrCat("c++ -std=c++17 -O", run_long ? 2 : 1, " -ffp-contract=off -w -fPIC ",
+                      kSanitizers, "-I. ");
 }
 
 std::string TemporaryFolder() {
@@ -87,17 +89,18 @@ std::string TemporaryFolder() {
 constexpr char kEmulator[] = "tests/kernels/codegen/grid_emulator.h";
 
 // Flags that include the emulator. Most of the time of a small compilation goes into this header,
-// so a process that compiles several times precompiles it.
-std::string EmulatorFlags() {
+// so a process that compiles several times precompiles it, if the header is compiled with the same
+// flags as the kernels.
+std::string EmulatorFlags(bool run_long) {
   constexpr int kCompileBefore = 2;
   static int calls = 0;
   static const std::string* precompiled = nullptr;
-  if (calls++ < kCompileBefore) return absl::StrCat("-include ", kEmulator, " ");
+  if (run_long || calls++ < kCompileBefore) return absl::StrCat("-include ", kEmulator, " ");
   if (precompiled == nullptr) {
     const std::string copy = absl::StrCat(TemporaryFolder(), "/grid_emulator_", getpid(), ".h");
     std::ofstream(copy) << "#include \"" << kEmulator << "\"\n";
     const std::string command =
-        absl::StrCat(CompilerWithFlags(), "-x c++-header ", copy, " -o ", copy, ".gch");
+        absl::StrCat(CompilerWithFlags(run_long), "-x c++-header ", copy, " -o ", copy, ".gch");
     precompiled = new std::string(std::system(command.c_str()) == 0 ? copy : kEmulator);
   }
   return absl::StrCat("-include ", *precompiled, " ");
@@ -117,7 +120,7 @@ Buffer Allocate(int64_t bytes) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<HostKernels>> HostKernels::Compile(
-    const std::vector<const GridProgram*>& programs) {
+    const std::vector<const GridProgram*>& programs, bool run_long) {
   constexpr size_t kKernelsPerFile = 120;
   std::vector<std::vector<const GridKernel*>> files(1);
   std::vector<std::string> entries(1);
@@ -136,7 +139,8 @@ absl::StatusOr<std::unique_ptr<HostKernels>> HostKernels::Compile(
   static int round = 0;
   const std::string stem =
       absl::StrCat(TemporaryFolder(), "/kernels_", getpid(), "_", round++, "_");
-  const std::string compiler = absl::StrCat(CompilerWithFlags(), EmulatorFlags(), "-shared ");
+  const std::string compiler =
+      absl::StrCat(CompilerWithFlags(run_long), EmulatorFlags(run_long), "-shared ");
   std::string compile;
   for (size_t i = 0; i < files.size(); ++i) {
     const std::string file = absl::StrCat(stem, i);
@@ -156,6 +160,7 @@ absl::StatusOr<std::unique_ptr<HostKernels>> HostKernels::Compile(
           absl::StrCat(file, ".cc: ", ReadFile(file + ".log").substr(0, 4000)));
     }
     result->libraries_.push_back(library);
+    for (const char* end : {".cc", ".so", ".log"}) (void)std::remove((file + end).c_str());
   }
   return result;
 }

@@ -18,9 +18,10 @@ namespace lemma {
 // The kernels of several programs, compiled by the host's compiler with this test's sanitizers.
 class HostKernels {
  public:
-  // Internal, with the compiler's messages, if a kernel does not compile.
+  // `run_long`: optimize more, for kernels that run longer than they compile. Internal, with the
+  // compiler's messages, if a kernel does not compile.
   static absl::StatusOr<std::unique_ptr<HostKernels>> Compile(
-      const std::vector<const codegen::GridProgram*>& programs);
+      const std::vector<const codegen::GridProgram*>& programs, bool run_long = false);
   ~HostKernels();
 
   // Runs one of the compiled kernels. `pointers` are its arguments except for the last one, the

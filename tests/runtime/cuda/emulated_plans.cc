@@ -35,14 +35,14 @@ absl::Status EmulatedPlans::Add(const Graph& graph, const cuda::PlanOptions& opt
   return absl::OkStatus();
 }
 
-absl::Status EmulatedPlans::Compile() {
+absl::Status EmulatedPlans::Compile(bool run_long) {
   std::vector<const codegen::GridProgram*> programs;
   for (const CudaPlan& plan : plans_) {
     for (const cuda::CudaStep& step : plan.steps) {
       if (step.program != nullptr) programs.push_back(step.program.get());
     }
   }
-  auto kernels = HostKernels::Compile(programs);
+  auto kernels = HostKernels::Compile(programs, run_long);
   if (!kernels.ok()) return kernels.status();
   kernels_ = *std::move(kernels);
   return absl::OkStatus();

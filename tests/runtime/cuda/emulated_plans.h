@@ -22,8 +22,8 @@ class EmulatedPlans {
   // Plans the graph. Returns an error if the graph cannot be planned, or if a check of the plan
   // fails.
   absl::Status Add(const Graph& graph, const cuda::PlanOptions& options = {});
-  // Compiles the kernels of all plans.
-  absl::Status Compile();
+  // Compiles the kernels of all plans; `run_long`: see HostKernels::Compile.
+  absl::Status Compile(bool run_long = false);
 
   size_t size() const { return graphs_.size(); }
   const Graph& graph(size_t i) const { return graphs_[i]; }
