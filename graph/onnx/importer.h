@@ -136,8 +136,8 @@ class ModelImporter {
   // To be called if the branches of the If `node` give some results different sizes. `results`: of
   // else_branch and of then_branch, all of them tensors; `differing`: the results that differ, in
   // order. Returns their values, each of which an opaque If by `condition`, a scalar, chooses from
-  // what the branches of `node` computed (graph/onnx/choosing_if.h). Unimplemented if the type of a
-  // result is not known, or if the If may draw random numbers.
+  // what the branches of `node` computed (graph/onnx/run_time/choosing_if.h). Unimplemented if the
+  // type of a result is not known, or if the If may draw random numbers.
   absl::StatusOr<std::vector<Value>> KeepChoice(const onnx::NodeProto& node, const Value& condition,
                                                 const std::vector<Result> (&results)[2],
                                                 const std::vector<size_t>& differing,

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "graph/onnx/choosing_if.h"
+#include "graph/onnx/run_time/choosing_if.h"
 #include "graph/onnx/run_time/loop_signature.h"
 
 namespace lemma {

@@ -3,11 +3,12 @@
 #include <vector>
 
 #include "graph/onnx/run_time/call.h"
+#include "graph/op_table.h"
 
 namespace lemma {
 
 std::optional<Choice> ChoiceOf(const Node& node, NodeTraitsCache& traits) {
-  if (!node.IsOp("opaque")) return traits.Of(node).choice;
+  if (&node.op() != FindOp("opaque")) return traits.Of(node).choice;
   const std::vector<std::optional<bool>> read = ReadOnlyIf(node);
   if (read.empty()) return std::nullopt;
   Choice choice;

@@ -11,7 +11,7 @@
 namespace lemma {
 
 // The If nodes that these functions may change, by the names of their first results. For all of
-// them IsChoosingIf (graph/onnx/choosing_if.h) is true.
+// them IsChoosingIf (graph/onnx/run_time/choosing_if.h) is true.
 using IfNames = absl::flat_hash_set<std::string>;
 
 // Joins If nodes that have the same condition and do not depend on each other. In `graph`, operands

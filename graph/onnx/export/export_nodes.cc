@@ -10,13 +10,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "graph/onnx/choosing_if.h"
 #include "graph/onnx/convert.h"
 #include "graph/onnx/export/exporter.h"
 #include "graph/onnx/export/small_types.h"
 #include "graph/onnx/functions/own_functions.h"
 #include "graph/onnx/importer.h"
 #include "graph/onnx/node_order.h"
+#include "graph/onnx/run_time/choosing_if.h"
 #include "graph/sizes/specialize.h"
 
 namespace lemma {

@@ -12,10 +12,10 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "graph/onnx/choosing_if.h"
 #include "graph/onnx/convert.h"
 #include "graph/onnx/importer.h"
 #include "graph/onnx/opaque.h"
+#include "graph/onnx/run_time/choosing_if.h"
 #include "graph/onnx/run_time/loop_signature.h"
 #include "graph/onnx/structural.h"
 

@@ -46,9 +46,10 @@ struct CallNames {
 absl::StatusOr<std::unique_ptr<OpaqueCall>> MakeCall(const Node& node, GraphCompiler compile,
                                                      const CallNames& names = {});
 
-// If the opaque `node` is an If that only chooses between operands (graph/onnx/choosing_if.h): for
-// each operand, the value of the condition with which it is read; nullopt for the condition, which
-// is operand 0, and for an operand that is read with both values. Empty for other nodes.
+// If the opaque `node` is an If that only chooses between operands
+// (graph/onnx/run_time/choosing_if.h): for each operand, the value of the condition with which it
+// is read; nullopt for the condition, which is operand 0, and for an operand that is read with both
+// values. Empty for other nodes.
 std::vector<std::optional<bool>> ReadOnlyIf(const Node& node);
 
 }  // namespace lemma

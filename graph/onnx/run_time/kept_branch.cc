@@ -5,10 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "graph/onnx/choosing_if.h"
 #include "graph/onnx/convert.h"
 #include "graph/onnx/importer.h"
 #include "graph/onnx/opaque.h"
+#include "graph/onnx/run_time/choosing_if.h"
 #include "graph/onnx/structural.h"
 #include "graph/sizes/symbolic_size.h"
 

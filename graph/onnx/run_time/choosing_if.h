@@ -1,8 +1,8 @@
 // If nodes whose branches compute nothing: each result is a value that the branch captures. The
 // import makes such nodes for results whose branches give different sizes, and the export puts
 // nodes back into their branches. Internal to graph/onnx.
-#ifndef LEMMA_GRAPH_ONNX_CHOOSING_IF_H_
-#define LEMMA_GRAPH_ONNX_CHOOSING_IF_H_
+#ifndef LEMMA_GRAPH_ONNX_RUN_TIME_CHOOSING_IF_H_
+#define LEMMA_GRAPH_ONNX_RUN_TIME_CHOOSING_IF_H_
 
 #include <onnx/onnx_pb.h>
 
@@ -27,4 +27,4 @@ bool IsChoosingIf(const onnx::NodeProto& node);
 
 }  // namespace lemma
 
-#endif  // LEMMA_GRAPH_ONNX_CHOOSING_IF_H_
+#endif  // LEMMA_GRAPH_ONNX_RUN_TIME_CHOOSING_IF_H_

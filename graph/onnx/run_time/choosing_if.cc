@@ -1,4 +1,4 @@
-#include "graph/onnx/choosing_if.h"
+#include "graph/onnx/run_time/choosing_if.h"
 
 #include <algorithm>
 
