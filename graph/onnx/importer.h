@@ -240,9 +240,11 @@ class ModelImporter {
                      const Scope& scope);
   // The type that the model declares for a value; its sizes may be unknown. nullopt: there is none.
   std::optional<OpenType> DeclaredOpenType(const Scope& scope, const std::string& name) const;
-  // The type with new result sizes in place of the unknown ones. A new size is named OUTPUT.AXIS;
-  // `bounds` gives upper limits by axis, where known.
+  // The type with new result sizes in place of the unknown ones. A new size is named OUTPUT.AXIS,
+  // or as the model declares it if that name ends with .AXIS; `bounds` gives upper limits by axis,
+  // where known.
   absl::StatusOr<TensorType> WithResultSizes(const OpenType& type, const std::string& output,
+                                             const Scope& scope,
                                              const std::vector<std::optional<int64_t>>& bounds);
   // A value of an element type that Lemma cannot store: the result of an opaque Constant.
   absl::StatusOr<Value> OpaqueConstant(const onnx::TensorProto& proto, const Scope& scope);

@@ -24,10 +24,11 @@ OriginPlan PlanExport(const Graph& graph, const OnnxOrigin& origin,
     if (!usable(origin.nodes[i])) banned.insert(static_cast<int>(i));
   }
   while (true) {
-    OriginPlan plan = Planner(graph, origin, banned).Run();
+    Planner planner(graph, origin, banned);
+    OriginPlan plan = planner.Run();
     const size_t before = banned.size();
     for (const auto& [number, kept] : plan.kept) {
-      if (IsSpelled(kept, plan)) banned.insert(number);
+      if (IsSpelled(kept, plan) || planner.IsPartlyUsed(number, plan)) banned.insert(number);
     }
     if (banned.size() == before) return plan;
   }

@@ -17,9 +17,13 @@ Planner::Planner(const Graph& graph, const OnnxOrigin& origin,
     position_[graph.nodes()[i].get()] = static_cast<int>(i);
   }
   for (const auto& [name, value] : origin.initializers) values_[name] = value;
+  for (const auto& output : origin.model.graph().output()) read_.insert(output.name());
   for (int i = 0; i < static_cast<int>(origin.nodes.size()); ++i) {
     const OriginNode& node = origin.nodes[i];
-    for (const auto& [name, value] : node.inputs) values_[name] = value;
+    for (const auto& [name, value] : node.inputs) {
+      values_[name] = value;
+      read_.insert(name);
+    }
     for (int k = 0; k < static_cast<int>(node.outputs.size()); ++k) {
       const auto& [name, value] = node.outputs[k];
       values_[name] = value;
@@ -267,6 +271,14 @@ OriginPlan Planner::Run() {
   NameSpelled();
   PlanLeaves();
   return std::move(plan_);
+}
+
+bool Planner::IsPartlyUsed(int number, const OriginPlan& plan) const {
+  const OriginNode& node = origin_.nodes[number];
+  if (origin_.model.graph().node(node.nodes.back()).op_type() != "If") return false;
+  return std::any_of(node.outputs.begin(), node.outputs.end(), [&](const NamedValue& output) {
+    return read_.contains(output.first) && !demanded_.contains(plan.named.at(output.first));
+  });
 }
 
 }  // namespace lemma

@@ -25,6 +25,9 @@ class Planner {
   // the planner.
   Planner(const Graph& graph, const OnnxOrigin& origin, const absl::flat_hash_set<int>& banned);
   OriginPlan Run();  // to be called once
+  // After Run: whether the kept node is an If of which a result that the model reads is not needed
+  // any more, because a rewrite replaced it. The If would compute that result for nothing.
+  bool IsPartlyUsed(int number, const OriginPlan& plan) const;
 
  private:
   // Records that `value` has to be computed. `wish` is the name under which a kept node or an
@@ -56,6 +59,7 @@ class Planner {
   const OnnxOrigin& origin_;
   const absl::flat_hash_set<int>& banned_;
   absl::flat_hash_map<const Node*, int> position_;
+  absl::flat_hash_set<std::string> read_;           // names that the model's nodes or outputs read
   absl::flat_hash_map<std::string, int> maker_;     // by output's name, position in origin_.nodes
   absl::flat_hash_map<std::string, Value> values_;  // by name, in the model
   absl::flat_hash_map<Value, std::vector<std::string>> by_value_;

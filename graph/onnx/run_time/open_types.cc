@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/sha256.h"
 #include "base/status_macros.h"
@@ -167,6 +168,18 @@ OpenType ToOpen(const TensorType& type) {
   return {type.dtype, {type.shape.begin(), type.shape.end()}};
 }
 
+// The name of result size OUTPUT.AXIS. Lemma's export declares it where the result has another name
+// than at its import.
+std::string DeclaredResultSize(const Scope& scope, const std::string& output, int axis) {
+  const auto it = scope.declared.find(output);
+  const std::string end = absl::StrCat(".", axis);
+  if (it != scope.declared.end() && axis < it->second->tensor_type().shape().dim_size()) {
+    const std::string& declared = it->second->tensor_type().shape().dim(axis).dim_param();
+    if (declared.size() > end.size() && absl::EndsWith(declared, end)) return declared;
+  }
+  return output + end;
+}
+
 // Whether `name` is an output of the model that no node reads.
 bool IsOnlyOutput(const onnx::ModelProto& model, const std::string& name) {
   const auto& outputs = model.graph().output();
@@ -189,7 +202,7 @@ bool HasOpenResults(const onnx::NodeProto& node) {
 }
 
 absl::StatusOr<TensorType> ModelImporter::WithResultSizes(
-    const OpenType& open, const std::string& output,
+    const OpenType& open, const std::string& output, const Scope& scope,
     const std::vector<std::optional<int64_t>>& bounds) {
   TensorType type{open.dtype, {}};
   for (size_t axis = 0; axis < open.dims.size(); ++axis) {
@@ -200,7 +213,7 @@ absl::StatusOr<TensorType> ModelImporter::WithResultSizes(
     if (has_odd_numbers_) {
       return absl::UnimplementedError("a number of 2^62 or more could be confused with a size");
     }
-    std::string name = absl::StrCat(output, ".", axis);
+    std::string name = DeclaredResultSize(scope, output, static_cast<int>(axis));
     while (result_sizes_.count(name) + bound_dims_.count(name) + dim_names_.count(name) > 0) {
       name += "'";
     }
@@ -289,7 +302,7 @@ absl::StatusOr<std::vector<TensorType>> ModelImporter::TypesOfOutputs(
     }
     if (!type && open && (may_be_open || differs_by_branch)) {
       LEMMA_ASSIGN_OR_RETURN(
-          type, WithResultSizes(*open, output, BoundsOf(node, inputs, static_cast<int>(i))));
+          type, WithResultSizes(*open, output, scope, BoundsOf(node, inputs, static_cast<int>(i))));
     }
     if (!type) {
       return absl::UnimplementedError(
@@ -422,8 +435,8 @@ absl::StatusOr<std::vector<TensorType>> ModelImporter::TypesOfRepeat(const onnx:
   std::vector<TensorType> types;
   for (int i = 0; i < node.output_size() && i < static_cast<int>(found.size()); ++i) {
     if (node.output(i).empty()) continue;
-    LEMMA_ASSIGN_OR_RETURN(TensorType type,
-                           WithResultSizes(found[static_cast<size_t>(i)], node.output(i), {}));
+    LEMMA_ASSIGN_OR_RETURN(
+        TensorType type, WithResultSizes(found[static_cast<size_t>(i)], node.output(i), scope, {}));
     types.push_back(std::move(type));
   }
   return types;
