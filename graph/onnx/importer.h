@@ -72,6 +72,16 @@ struct Result {
   Result(std::vector<Value> items) : sequence(std::move(items)) {}  // NOLINT
 };
 
+// A branch of an If: the If's condition, and the value with which the branch is taken.
+struct BranchSide {
+  Value condition;
+  bool holds = false;
+
+  bool operator==(const BranchSide& other) const {
+    return condition == other.condition && holds == other.holds;
+  }
+};
+
 struct OpaqueNode;  // opaque.h
 
 // Imports one model. `model` and `options` must outlive it; the import takes values out of `model`.
@@ -123,7 +133,15 @@ class ModelImporter {
 
   // The same for a branch of an If that may be invalid at the given sizes. After an error,
   // ImportedModel::opaque lists no operator of the branch.
-  absl::StatusOr<std::vector<Result>> TryBranch(const onnx::GraphProto& branch, const Scope& scope);
+  absl::StatusOr<std::vector<Result>> TryBranch(const onnx::GraphProto& branch, const Scope& scope,
+                                                const BranchSide& side);
+  // Records which operators the results of both branches of the If `node`, imported by TryBranch,
+  // are made of. `chooses_size`: whether a result has different sizes. Returns whether one of these
+  // operators is also in a branch of another If, which may be taken when this one is not: equal
+  // operators are one node, which no single condition governs. Between Ifs whose results have equal
+  // sizes, this does not count.
+  bool SharesOperators(const onnx::NodeProto& node, const Scope& scope, const Value& condition,
+                       const std::vector<Result> (&results)[2], bool chooses_size);
   // To be called if only one branch of the If `node` could be imported, with the results `other`.
   // The branch to keep is then_branch if `holds`, otherwise else_branch; `failed` is the error of
   // its import. Puts this branch into an opaque If and returns the results of the opaque If, which
@@ -276,7 +294,14 @@ class ModelImporter {
   ImportedModel result_;
   Scope main_;
   std::vector<std::string> input_names_;
-  std::map<std::string, Tensor> given_;  // by input
+  std::vector<BranchSide> sides_;  // the branches around what is imported now, outermost first
+  struct Place {
+    std::vector<BranchSide> sides;
+    bool chooses_size = false;
+  };
+  absl::flat_hash_map<const Node*, Place> places_;  // of operators in branches
+  std::vector<Value> placed_;                       // keeps them alive
+  std::map<std::string, Tensor> given_;             // by input
   std::map<std::string, int64_t> bound_dims_;
   DimValues usual_sizes_;              // of dimensions that stay symbolic
   std::set<std::string> valued_dims_;  // dimensions sized by input values

@@ -128,6 +128,8 @@ using namespace structural;  // NOLINT: this file's own helpers, shared with seq
 using Results = absl::StatusOr<std::vector<Result>>;
 
 constexpr int64_t kMaxIterations = 1024;
+// Fewer than the nested conditions that RunConditions (runtime/plan/run_conditions.h) finds.
+constexpr int kMostNested = 6;
 
 // Whether a symbolic size takes part in the computation of `value`.
 bool DependsOnSizes(const Value& value) {
@@ -168,7 +170,8 @@ Results ImportChoice(ModelImporter& importer, const onnx::NodeProto& node, const
   absl::Status failed[2];
   const size_t asked = importer.asked_sizes().size();
   for (const bool holds : {false, true}) {
-    auto imported = importer.TryBranch(*FindGraph(node, BranchAttribute(holds)), scope);
+    auto imported =
+        importer.TryBranch(*FindGraph(node, BranchAttribute(holds)), scope, {condition, holds});
     failed[holds] = imported.status();
     if (imported.ok()) results[holds] = *std::move(imported);
   }
@@ -196,12 +199,15 @@ Results ImportChoice(ModelImporter& importer, const onnx::NodeProto& node, const
     const Value &then = results[1][i].value, &otherwise = results[0][i].value;
     if (!then || !otherwise) return Unsupported(node, "a branch gives a list");
     if (then.type() == otherwise.type()) continue;
-    if (asks || then.dtype() != otherwise.dtype() ||
+    if (asks || scope.depth >= kMostNested || then.dtype() != otherwise.dtype() ||
         then.type().rank() != otherwise.type().rank()) {
       return Unsupported(node, absl::StrCat("the branches give ", then.type().ToString(), " and ",
                                             otherwise.type().ToString()));
     }
     differing.push_back(i);
+  }
+  if (importer.SharesOperators(node, scope, condition, results, !differing.empty())) {
+    return Unsupported(node, "its branches share operators with those of another If");
   }
   if (!differing.empty()) {
     LEMMA_ASSIGN_OR_RETURN(const std::vector<Value> chosen,

@@ -154,6 +154,23 @@ class PlainCall : public OpaqueCall {
   ImportedGraph graph_;
 };
 
+// An If that only chooses: operand 0 is the condition.
+class ChoosingCall : public OpaqueCall {
+ public:
+  // The operands that are the result if the condition does not hold, and if it does.
+  ChoosingCall(size_t otherwise, size_t then) : sides_{otherwise, then} {}
+
+  absl::StatusOr<Tensors> Run(absl::Span<const Tensor> inputs) override {
+    if (inputs[0].size() != 1) {
+      return absl::InvalidArgumentError("If: the condition must have one element");
+    }
+    return Tensors{inputs[sides_[inputs[0].AtInt(0) != 0 ? 1 : 0]]};
+  }
+
+ private:
+  const size_t sides_[2];
+};
+
 // The elements along the dimensions from `first` to before `last`.
 int64_t Count(const Shape& shape, int64_t first, int64_t last) {
   return NumElements(Shape(shape.begin() + first, shape.begin() + last));
@@ -452,6 +469,12 @@ absl::StatusOr<std::unique_ptr<OpaqueCall>> MakeCall(const Node& opaque, GraphCo
   if (!IsKnown(node, opset, functions, 0) || MayDraw(node, functions)) {
     return absl::UnimplementedError(
         absl::StrCat("unsupported: ", name, " (its results cannot be computed here)"));
+  }
+  if (opaque.inputs().size() == 3 && opaque.num_outputs() == 1) {
+    const std::vector<std::optional<bool>> read = ReadOnlyIf(opaque);
+    if (!read.empty() && read[1] && read[2] && *read[1] != *read[2]) {
+      return std::make_unique<ChoosingCall>(*read[1] ? 2 : 1, *read[1] ? 1 : 2);
+    }
   }
   size_t of_node = 0;
   const std::vector<std::string> names = OperandNames(node, opaque.inputs().size(), &of_node);

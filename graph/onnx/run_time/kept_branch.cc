@@ -7,6 +7,7 @@
 #include "base/status_macros.h"
 #include "graph/onnx/convert.h"
 #include "graph/onnx/importer.h"
+#include "graph/onnx/node_order.h"
 #include "graph/onnx/opaque.h"
 #include "graph/onnx/run_time/choosing_if.h"
 #include "graph/onnx/structural.h"
@@ -18,6 +19,12 @@ namespace {
 constexpr int kConstantOfShapeSince = 9;
 
 bool CanBeZeros(const TensorType& type) { return !IsOpaque(type.dtype) && !IsSymbolic(type.shape); }
+
+// Whether one of the two is taken whenever what is around both is executed.
+bool AreBothSides(const std::vector<BranchSide>& a, const std::vector<BranchSide>& b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end() - 1, b.begin()) &&
+         a.back().condition == b.back().condition && a.back().holds != b.back().holds;
+}
 
 // Symbolic sizes stay unknown.
 void SetType(const TensorType& type, onnx::ValueInfoProto* info) {
@@ -62,7 +69,8 @@ absl::StatusOr<onnx::GraphProto> Zeros(const std::vector<TensorType>& types) {
 }  // namespace
 
 absl::StatusOr<std::vector<Result>> ModelImporter::TryBranch(const onnx::GraphProto& branch,
-                                                             const Scope& scope) {
+                                                             const Scope& scope,
+                                                             const BranchSide& side) {
   const size_t opaque = result_.opaque.size();
   const auto draws = draws_;
   const auto makers = makers_;
@@ -70,13 +78,55 @@ absl::StatusOr<std::vector<Result>> ModelImporter::TryBranch(const onnx::GraphPr
   inner.parent = &scope;
   inner.opsets = scope.opsets;
   inner.depth = scope.depth + 1;
+  sides_.push_back(side);
   auto results = ImportSubgraph(branch, &inner);
+  sides_.pop_back();
   if (!results.ok()) {
     result_.opaque.resize(opaque);
     draws_ = draws;
     makers_ = makers;
   }
   return results;
+}
+
+bool ModelImporter::SharesOperators(const onnx::NodeProto& node, const Scope& scope,
+                                    const Value& condition, const std::vector<Result> (&results)[2],
+                                    bool chooses_size) {
+  absl::flat_hash_set<Value> outer;
+  for (const std::string& name : NamesRead(node)) {
+    const Value* value = scope.Find(name);
+    if (value != nullptr && *value) outer.insert(*value);
+  }
+  const auto begins_with = [](const std::vector<BranchSide>& all,
+                              const std::vector<BranchSide>& first) {
+    return all.size() >= first.size() && std::equal(first.begin(), first.end(), all.begin());
+  };
+  bool shares = false;
+  for (const bool holds : {false, true}) {
+    Place place{sides_, chooses_size};
+    place.sides.push_back({condition, holds});
+    std::vector<Value> open;
+    for (const Result& result : results[holds]) open.push_back(result.value);
+    absl::flat_hash_set<Value> seen;
+    while (!open.empty()) {
+      const Value value = open.back();
+      open.pop_back();
+      if (!value || outer.contains(value) || !value.node().is_op() || !seen.insert(value).second) {
+        continue;
+      }
+      const auto [known, is_new] = places_.emplace(&value.node(), place);
+      if (is_new) placed_.push_back(value);
+      const std::vector<BranchSide>& other = known->second.sides;
+      if (!begins_with(other, place.sides) && !begins_with(place.sides, other) &&
+          !AreBothSides(other, place.sides)) {
+        shares = shares || chooses_size || known->second.chooses_size;
+      }
+      // What is inside an inner If has been visited.
+      if (!is_new && other.size() > place.sides.size()) continue;
+      for (const Value& input : value.node().inputs()) open.push_back(input);
+    }
+  }
+  return shares;
 }
 
 bool ModelImporter::DeclaresTypes(const onnx::NodeProto& node, bool holds,

@@ -342,8 +342,10 @@ std::vector<std::optional<OpenType>> ModelImporter::ImportTypesOfBranches(
   bool are_known = true;
   for (const bool holds : {false, true}) {
     const auto* branch = structural::FindAttribute(node, BranchAttribute(holds));
-    if (branch == nullptr) return {};
-    auto imported = TryBranch(branch->g(), scope);
+    if (branch == nullptr || node.input_size() != 1) return {};
+    const Value* condition = scope.Find(node.input(0));
+    if (condition == nullptr) return {};
+    auto imported = TryBranch(branch->g(), scope, {*condition, holds});
     are_known = are_known && imported.ok();
     if (imported.ok()) results[holds] = *std::move(imported);
   }

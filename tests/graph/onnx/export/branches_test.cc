@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "gmock/gmock.h"
 #include "graph/builder.h"
@@ -273,6 +274,81 @@ TEST(BranchesTest, ASideOfAnotherSizeThatIsNotTakenMayFail) {
     EXPECT_EQ(sizes(run(7, false, true)), 3);
     EXPECT_EQ(sizes(run(7, false, false)), 3);
   }
+}
+
+// Equal operators of different Ifs are one node, which would be executed though neither of its
+// branches is taken. In both branches of one If, it is always executed.
+TEST(BranchesTest, IfsThatShareOperatorsAreKept) {
+  const std::string gathers = R"(<then_branch = t () => (float[2] a) { a = Gather(x, i) },
+                                  else_branch = e () => (float[3] b) { b = Neg(x) }>)";
+  const std::string both = R"(<then_branch = t () => (float[2] a) { g = Gather(x, i) a = Neg(g) },
+                               else_branch = e () => (float[4] b) {
+                                 g = Gather(x, i) b = Concat <axis = 0> (g, g) }>)";
+  const auto model = [](const std::string& body) {
+    return Import(OnnxModel(
+        "g (float[3] x, int64[2] i, bool c, bool d) => (float[n] y, float[m] z) {" + body + "}"));
+  };
+  const ImportedModel two = model("y = If (c) " + gathers + " z = If (d) " + gathers);
+  EXPECT_THAT(two.opaque, ElementsAre(HasSubstr("share operators with those of another If")));
+  const ImportedModel one = model("y = If (c) " + gathers + " z = If (c) " + gathers);
+  EXPECT_THAT(one.opaque, testing::IsEmpty());
+  const ImportedModel sides = model("y = If (c) " + both + " z = Neg(x)");
+  EXPECT_THAT(sides.opaque, testing::IsEmpty());
+  for (const ImportedModel* imported : {&two, &one}) {
+    for (const bool on_cpu : {false, true}) {
+      auto executable =
+          (on_cpu ? MakeCpuBackend() : MakeReferenceBackend())->Compile(imported->graph, {});
+      ASSERT_TRUE(executable.ok()) << executable.status();
+      const auto run = [&](int64_t i, bool c, bool d) {
+        auto outputs = (*executable)
+                           ->Run({Floats({1, 2, 3}), *Tensor::FromInts({DType::kI64, {2}}, {0, i}),
+                                  Truth(c), Truth(d)});
+        return outputs.ok() ? (*outputs)[0].size() * 10 + (*outputs)[1].size() : -1;
+      };
+      EXPECT_EQ(run(7, false, false), 33);
+      EXPECT_EQ(run(7, true, false), -1);
+      EXPECT_EQ(run(1, true, true), 22);
+    }
+  }
+}
+
+TEST(BranchesTest, DeeplyNestedIfsAreKept) {
+  std::string body = "y = Gather(x, i)";
+  for (int k = 9; k >= 0; --k) {
+    body = absl::StrCat(k == 0 ? "y" : absl::StrCat("y", k), " = If (c", k, ") <then_branch = t", k,
+                        " () => (float[p", k, "] a", k, ") { ", body, " a", k, " = Identity(",
+                        k == 9 ? "y" : absl::StrCat("y", k + 1), ") }, else_branch = e", k,
+                        " () => (float[q", k, "] b", k, ") { b", k, " = Neg(x) }>");
+  }
+  std::string inputs;
+  for (int k = 0; k < 10; ++k) absl::StrAppend(&inputs, ", bool c", k);
+  const ImportedModel model =
+      Import(OnnxModel("g (float[3] x, int64[2] i" + inputs + ") => (float[n] y) {" + body + "}"));
+  auto executable = MakeCpuBackend()->Compile(model.graph, {});
+  ASSERT_TRUE(executable.ok()) << executable.status();
+  std::vector<Tensor> values = {Floats({1, 2, 3}), *Tensor::FromInts({DType::kI64, {2}}, {0, 7})};
+  for (int k = 0; k < 10; ++k) values.push_back(Truth(k < 9));
+  auto outputs = (*executable)->Run(values);
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  EXPECT_THAT((*outputs)[0].ToDoubles(), ElementsAre(-1, -2, -3));
+}
+
+// Of a result that a rewrite changed, and one that stays: both are in one If again.
+TEST(BranchesTest, AnIfIsNotWrittenTwice) {
+  const ImportedModel model =
+      Import(OnnxModel(R"(g (float[3] x, bool c) => (float[n] y, float[m] z) {
+    p, q = If (c) <then_branch = t () => (float[3] a, float[6] b) {
+                     e = Exp(x)
+                     a = Relu(e)
+                     b = Concat <axis = 0> (e, x) },
+                   else_branch = f () => (float[6] d, float[3] g) {
+                     d = Concat <axis = 0> (x, x)
+                     g = Sqrt(x) }>
+    y = Neg(p)
+    z = Neg(q) })"));
+  const onnx::ModelProto after = Export(model, WithMax(model.graph));
+  EXPECT_EQ(Nodes(after.graph().node()),
+            "If{Exp Max Concat Identity Identity | Concat Sqrt Identity Identity} Neg Neg");
 }
 
 }  // namespace
