@@ -12,6 +12,7 @@
 #include "gmock/gmock.h"
 #include "graph/onnx/import.h"
 #include "graph/text/text.h"
+#include "graph/sizes/specialize.h"
 #include "gtest/gtest.h"
 #include "optimizer/search/certificate.h"
 #include "tests/graph/onnx/onnx_text.h"
@@ -127,6 +128,7 @@ std::string ProblemAfterWriting(const std::string& graph, int opset, int at_leas
   api::OptimizeOptions options;
   options.costs.measured = false;
   options.execute = false;
+  if (!DimsOf(input->graph).empty()) options.hints = {{}};
   options.only = {"relu_of_relu", "mul_by_scalar", "recognize_hard_swish"};
   auto found = api::Optimize(input->graph, {}, options);
   EXPECT_TRUE(found.ok()) << found.status();
@@ -157,6 +159,23 @@ TEST(CheckOfNamesTest, FindsAnOperatorBetweenRewrites) {
     c = Sigmoid(b)
     d = Resize <mode = "linear", coordinate_transformation_mode = "align_corners"> (c, , , sizes)
     y = Mul(d, two)
+  })",
+                                17, 17),
+            "");
+}
+
+// Nothing but a barrier says that the size of Compress's result is needed.
+TEST(CheckOfNamesTest, KeepsAnOperatorOfWhichOnlyTheSizeIsUsed) {
+  EXPECT_EQ(ProblemAfterWriting(R"(g (float[6] x, bool[6] m) => (y, s) {
+    two = Constant <value = float {2}> ()
+    a = Relu(x)
+    b = Relu(a)
+    v = Compress(b, m)
+    s = Shape(v)
+    c = Neg(x)
+    d = Relu(c)
+    e = Relu(d)
+    y = Mul(e, two)
   })",
                                 17, 17),
             "");
