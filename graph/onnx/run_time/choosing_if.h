@@ -8,8 +8,6 @@
 
 #include <string>
 
-#include "graph/dtype.h"
-
 namespace lemma {
 
 // "then_branch" if the condition holds, "else_branch" if it does not.
