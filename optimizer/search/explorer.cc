@@ -110,18 +110,19 @@ std::vector<std::vector<MatchedEditPtr>> Explorer::Groups() const {
   std::vector<std::vector<MatchedEditPtr>> groups;
   for (auto& [key, matches] : sharing) {
     if (matches.size() < 2) continue;
+    const int shared = key.second;
     absl::flat_hash_set<int> rewritten, users;
     for (const MatchedEditPtr& matched : matches) {
       rewritten.insert(matched->match.nodes.begin(), matched->match.nodes.end());
     }
-    for (int k = 0; k < work_.graph().Head(key.second).num_outputs(); ++k) {
-      for (const MatchView::Use& use : work_.graph().Users({key.second, k})) {
+    for (int k = 0; k < work_.graph().Head(shared).num_outputs(); ++k) {
+      for (const MatchView::Use& use : work_.graph().Users({shared, k})) {
         users.insert(use.position);
       }
     }
     const std::vector<ValueRef>& outputs = work_.graph().outputs();
     const bool is_output = std::any_of(outputs.begin(), outputs.end(),
-                                       [&](const ValueRef& v) { return v.node == key.second; });
+                                       [&](const ValueRef& v) { return v.node == shared; });
     const bool covers =
         std::all_of(users.begin(), users.end(), [&](int user) { return rewritten.contains(user); });
     if (users.size() >= 2 && covers && !is_output) groups.push_back(std::move(matches));

@@ -234,6 +234,7 @@ absl::StatusOr<std::optional<Workspace::Outcome>> Workspace::Try(const MatchedEd
 absl::StatusOr<std::optional<Workspace::Outcome>> Workspace::CommitTogether(
     const std::vector<MatchedEditPtr>& matches, Rank now) {
   std::vector<const MatchedEdit*> places;
+  places.reserve(matches.size());
   for (const MatchedEditPtr& matched : matches) places.push_back(matched.get());
   const std::vector<int> around = Around(places);
   auto before = plans_->Of(graph_, around, costs_);
@@ -264,7 +265,8 @@ void Workspace::Apply(const MatchedEdit& matched, std::vector<int>* made) {
 
 bool Workspace::Commit(const MatchedEditPtr& matched, std::vector<int>* made) {
   if (!matches_->IsApplicable(*matched)) return false;
-  const MatchedEditPtr kept = matched;  // `matched` belongs to the match set, which changes
+  // `matched` belongs to the match set, which changes.
+  const MatchedEditPtr kept = matched;  // NOLINT(performance-unnecessary-copy-initialization)
   Apply(*kept, made);
   path_ = std::make_shared<RewritePath>(RewritePath{kept, path_, LengthOf(path_) + 1});
   return true;

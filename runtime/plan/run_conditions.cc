@@ -62,6 +62,7 @@ std::vector<Conditions> RunConditions(
     }
   }
   std::vector<Conditions> result;
+  result.reserve(found.size());
   for (std::optional<Conditions>& conditions : found) result.push_back(*std::move(conditions));
   return result;
 }

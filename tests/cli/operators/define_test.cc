@@ -9,7 +9,6 @@ namespace lemma {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 constexpr char kOperators[] = R"(
 operator cli_square(x: [s..]) onnx "com.example.Square" {
