@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -123,8 +124,8 @@ absl::StatusOr<bool> Emulate(const Flags& flags) {
   LEMMA_RETURN_IF_ERROR(plans.Compile(/*run_long=*/true));
   std::fprintf(stderr, "compiled in %.1f s\n", compilation.Seconds());
   bool within = true;
-  std::map<std::string, api::PrecisionRow>
-      rows;  // by KeyOf: plans of two architectures may be equal
+  // By KeyOf: plans of two architectures may be equal.
+  std::map<std::string, api::PrecisionRow> rows;
   for (size_t i = 0; i < plans.size(); ++i) {
     const Stopwatch run;
     api::PrecisionRow& row = rows[KeyOf(plans.plan(i))];
