@@ -124,28 +124,29 @@ class Grouper {
     return true;
   }
 
-  // Cuts a product's group behind its last 8-bit integers if all that follows depends on them
-  // alone: the readers compute it, from fewer bytes and often by a table.
+  // Cuts a product's group behind the first 8-bit integers that alone decide all that follows: the
+  // readers compute it, from fewer bytes and often by a table.
   void EndWithIntegers(int group) {
     std::vector<int>& nodes = result_.groups[group].nodes;
-    const auto gives_bytes = [&](int i) { return IsByte(uses_.nodes[i]->type(0).dtype); };
-    const auto last = std::find_if(nodes.rbegin(), nodes.rend(), gives_bytes);
-    const auto behind = last.base();
-    if (last == nodes.rend() || behind == nodes.end()) return;
-    const auto depends_on_it = [&](int i) {
-      const std::vector<Value>& inputs = uses_.nodes[i]->inputs();
-      return std::all_of(inputs.begin(), inputs.end(), [&](const Value& v) {
-        const int from = uses_.NodeOf(v.node());
-        if (uses_.is_static[from]) return v.type().num_elements() == 1;
-        return std::find(behind - 1, nodes.end(), from) != nodes.end();
-      });
-    };
-    if (!std::all_of(behind, nodes.end(),
-                     [&](int i) { return is_widening_[i] || depends_on_it(i); })) {
+    for (auto bytes = nodes.begin(); bytes != nodes.end(); ++bytes) {
+      if (!IsByte(uses_.nodes[*bytes]->type(0).dtype)) continue;
+      const auto behind = bytes + 1;
+      const auto depends_on_it = [&](int i) {
+        const std::vector<Value>& inputs = uses_.nodes[i]->inputs();
+        return std::all_of(inputs.begin(), inputs.end(), [&](const Value& v) {
+          const int from = uses_.NodeOf(v.node());
+          if (uses_.is_static[from]) return v.type().num_elements() == 1;
+          return std::find(bytes, nodes.end(), from) != nodes.end();
+        });
+      };
+      if (!std::all_of(behind, nodes.end(),
+                       [&](int i) { return is_widening_[i] || depends_on_it(i); })) {
+        continue;
+      }
+      for (auto it = behind; it != nodes.end(); ++it) result_.group_of[*it] = -1;
+      nodes.erase(behind, nodes.end());
       return;
     }
-    for (auto it = behind; it != nodes.end(); ++it) result_.group_of[*it] = -1;
-    nodes.erase(behind, nodes.end());
   }
 
   // Copies a widening application to the groups that read it, if all of them can compute it.

@@ -13,6 +13,7 @@
 #include "runtime/cpu/kernels/integers/ending_chain.h"
 #include "runtime/cpu/kernels/integers/epilogue_program.h"
 #include "runtime/cpu/kernels/integers/requantization/requantize.h"
+#include "runtime/cpu/kernels/integers/operands.h"
 #include "runtime/cpu/kernels/integers/table.h"
 #include "runtime/cpu/kernels/integers/tiles.h"
 #include "runtime/cpu/kernels/kernel.h"
@@ -366,10 +367,14 @@ std::unique_ptr<Kernel> BuildTable(const CpuKernelSpec& spec, const StaticValues
 
 absl::StatusOr<std::unique_ptr<Kernel>> BuildPointwise(const CpuKernelSpec& spec,
                                                        const StaticValues& statics) {
-  // A chain to floats only widens, which is faster than a table.
-  const bool narrow = SizeOf(spec.outputs[0].type.dtype) == 1;
-  std::unique_ptr<Kernel> kernel = narrow ? BuildTable(spec, statics) : BuildChain(spec, statics);
-  if (kernel == nullptr) kernel = narrow ? BuildChain(spec, statics) : BuildTable(spec, statics);
+  // Widening alone is faster than a table.
+  const std::optional<IntegerOperand> widened = IntegerOperandOf(Value(spec.nodes.back(), 0));
+  const bool only_widens = widened && widened->nodes.size() == spec.nodes.size();
+  std::unique_ptr<Kernel> kernel =
+      only_widens ? BuildChain(spec, statics) : BuildTable(spec, statics);
+  if (kernel == nullptr) {
+    kernel = only_widens ? BuildTable(spec, statics) : BuildChain(spec, statics);
+  }
   if (kernel == nullptr) kernel = BuildEndingChain(spec, statics);
   if (kernel != nullptr) return kernel;
   return BuildDefinition(spec, statics);

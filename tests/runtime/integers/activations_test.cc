@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "graph/builder.h"
 #include "gtest/gtest.h"
 #include "runtime/cpu/cpu_backend.h"
@@ -174,6 +175,44 @@ TEST_F(Activations, InSeveralOperatorsAreOneKernel) {
   };
   for (const Function& f : {gelu, swish, selected, twice, crossed}) {
     Check(Then(With("mul", 0.0625), Then(f, With("mul", 8))), 0.004);
+  }
+}
+
+// Behind a requantization, 256 numbers decide all that follows, so a table gives it. The product's
+// kernel ends with these integers.
+TEST_F(Activations, BehindARequantizationAreATable) {
+  const Function swish = [](Builder& b, const Value& x) {
+    const Value gate = b.Op("clip", {b.Op("add", {x, b.Number(3)})}, {{"min", 0.0}, {"max", 6.0}});
+    return b.Op("div", {b.Op("mul", {x, gate}), b.Number(6)});
+  };
+  for (const Product& product : kProducts) {
+    for (const bool to_floats : {false, true}) {
+      Builder b(product, Values::kRandom, 7);
+      const Value x = b.Op("mul", {b.Centered(b.Input()), b.Number(0.125)});
+      const Value sum = b.Sum(x, b.Op("mul", {b.Weight(), b.Number(0.0625)}));
+      const Value q = b.Quantized(sum, 3.7, 101, DType::kU8);
+      const Value f =
+          b.Op("mul", {b.Op("sub", {b.Cast(q, DType::kF32), b.Number(101)}), b.Number(0.0625)});
+      Value y = swish(b, f);
+      if (!to_floats) y = b.Quantized(y, 0.04, 3, DType::kU8);
+      if (product.w.size() == 4) {  // which leaves images in the order of the product's result
+        y = b.Op("max_pool2d", {y}, {{"kernel", Ints{2, 2}}});
+      }
+      const Graph graph = b.Build({y});
+      ASSERT_TRUE(IsOnIntegers(graph)) << PlanOf(graph);
+      EXPECT_EQ(ElementWiseKernelsOf(graph), 1) << PlanOf(graph);
+      const std::vector<Tensor> inputs = InputsOf(graph, Values::kRandom, 3);
+      auto executable = MakeCpuBackend()->Compile(graph, {});
+      ASSERT_TRUE(executable.ok()) << executable.status();
+      EXPECT_TRUE(absl::StrContains(NotesOf(**executable, inputs), "table;")) << PlanOf(graph);
+      const auto expected = OutputsOf(graph, MakeReferenceBackend().get(), inputs, 1);
+      for (const int threads : {1, 2}) {
+        const auto actual = OutputsOf(graph, MakeCpuBackend().get(), inputs, threads);
+        ASSERT_EQ(actual.size(), expected.size());
+        // As numbers: the maximum of -0 and 0 may be either.
+        EXPECT_EQ(actual[0].ToDoubles(), expected[0].ToDoubles()) << PlanOf(graph);
+      }
+    }
   }
 }
 

@@ -153,6 +153,15 @@ inline bool IsOnIntegers(const Graph& graph) {
   return absl::StrContains(PlanOf(graph), "integer product(");
 }
 
+// The notes of the kernels that run, in their order, each with ';' behind it.
+inline std::string NotesOf(Executable& executable, const std::vector<Tensor>& inputs) {
+  std::vector<KernelTiming> timings;
+  EXPECT_TRUE(executable.RunTimed(inputs, &timings).ok());
+  std::string notes;
+  for (const KernelTiming& timing : timings) absl::StrAppend(&notes, timing.note, ";");
+  return notes;
+}
+
 using Ints = std::vector<int64_t>;
 
 // Checks the kernels of the CPU's plan for `graph` (runtime/cpu/plan_claims.h). Expects that each

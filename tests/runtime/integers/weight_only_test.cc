@@ -19,6 +19,7 @@
 #include "runtime/cpu/plan_claims.h"
 #include "runtime/cpu/planner.h"
 #include "runtime/reference/reference.h"
+#include "tests/runtime/integers/quantized_graphs.h"
 #include "tests/runtime/runtime_testutil.h"
 
 namespace lemma {
@@ -240,14 +241,6 @@ bool IsWeightOnly(const Graph& graph) {
   return absl::StrContains(PlanOf(graph), "weight-only product ");
 }
 
-std::string NotesOf(Executable& executable, const std::vector<Tensor>& inputs) {
-  std::vector<KernelTiming> timings;
-  EXPECT_TRUE(executable.RunTimed(inputs, &timings).ok());
-  std::string notes;
-  for (const KernelTiming& timing : timings) absl::StrAppend(&notes, timing.note, ";");
-  return notes;
-}
-
 class WeightOnlyProducts : public testing::TestWithParam<int> {
  protected:
   void SetUp() override {
@@ -284,7 +277,7 @@ TEST_P(WeightOnlyProducts, GiveWhatTheirDefinitionsGive) {
       const std::vector<Tensor> inputs = RandomInputs(graph);
       auto executable = ExpectCpuMatchesReference(graph, inputs, GetParam());
       ASSERT_NE(executable, nullptr);
-      EXPECT_TRUE(absl::StrContains(NotesOf(*executable, inputs), c.note));
+      EXPECT_TRUE(absl::StrContains(integers_test::NotesOf(*executable, inputs), c.note));
     }
   }
 }
