@@ -90,7 +90,10 @@ absl::StatusOr<VerdictCheck> CheckVerdict(const std::string& before, const std::
   auto a = LoadSide(before, how);
   auto b = LoadAfter(after, how);
   for (const absl::Status& status : {a.status(), b.status()}) {
-    if (absl::IsInvalidArgument(status)) return No(std::string(status.message()));
+    if (absl::IsInvalidArgument(status) || absl::IsFailedPrecondition(status) ||
+        absl::IsUnimplemented(status)) {
+      return No(std::string(status.message()));
+    }
     if (!status.ok()) return status;
   }
   if (const auto lines = DefaultDifferences(*a, *b); !lines.empty()) return No(lines[0]);

@@ -38,7 +38,7 @@ absl::StatusOr<int> Explain(const std::string& path, const std::string& what,
   }
   if (!explanations->unused.empty()) {
     const auto& [name, problem] = *explanations->unused.begin();
-    std::fprintf(stderr, "note: %zu of %zu rules of %s are not used, among them %s: %s\n",
+    std::fprintf(stderr, "lemma: note: %zu of %zu rules of %s are not used, among them %s: %s\n",
                  explanations->unused.size(), explanations->file.rules.size(), path.c_str(),
                  name.c_str(), problem.c_str());
   }

@@ -16,8 +16,10 @@ int64_t PackedBytes(const TensorType& type) {
 }
 
 bool HoldsValues(const Tensor& tensor) {
-  if (!IsPacked(tensor.dtype())) return true;
+  const bool is_bool = tensor.dtype() == DType::kBool;
+  if (!is_bool && !IsPacked(tensor.dtype())) return true;
   const auto bytes = tensor.data<uint8_t>();
+  if (is_bool) return std::all_of(bytes.begin(), bytes.end(), [](uint8_t b) { return b <= 1; });
   return std::all_of(bytes.begin(), bytes.end(), [&](uint8_t byte) {
     return IsInteger(tensor.dtype())
                ? static_cast<uint8_t>(NarrowInteger(tensor.dtype(), byte)) == byte

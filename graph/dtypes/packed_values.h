@@ -14,7 +14,8 @@ namespace lemma {
 bool IsPacked(DType dtype);
 // The bytes that a tensor of the type takes in a file; INT64_MAX if the number is larger.
 int64_t PackedBytes(const TensorType& type);
-// Whether every byte of the tensor is a value of its type; true for every type that is not packed.
+// Whether every byte of the tensor is a value of its type, which is asked of packed types and of
+// bool (0 or 1); true for all other types.
 // Readers of files that others may have written ask this.
 bool HoldsValues(const Tensor& tensor);
 // The values in the layout of a file: the first one in the lowest bits of the first byte; the bits

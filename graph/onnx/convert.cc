@@ -55,7 +55,8 @@ absl::StatusOr<Tensor> FromField(const TensorType& type, const Field& field) {
   if (!tensor.ok()) return tensor;
   auto out = tensor->template mutable_data<To>();
   for (int64_t i = 0; i < type.num_elements(); ++i) {
-    out[i] = static_cast<To>(field.Get(static_cast<int>(i)));
+    const auto x = field.Get(static_cast<int>(i));
+    out[i] = type.dtype == DType::kBool ? static_cast<To>(x != 0) : static_cast<To>(x);
   }
   return tensor;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/sha256.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/base/temp_files.h"
@@ -63,6 +64,32 @@ TEST(RefereeTest, ACheckDrawsAndKeepsItsSeed) {
   VerdictCheckOptions again;
   again.seed = drawn->seed;
   EXPECT_EQ(CheckVerdict(before, after, options.certificate, again)->seed, drawn->seed);
+}
+
+// The models cannot be read without the size that the certificate had: it is rejected, which is an
+// answer and no error.
+TEST(RefereeTest, ACertificateWithoutANeededSizeIsRejected) {
+  const std::string
+      interface = "g (float[1,1,a] x) => (float[1,1,b] y) ",
+      pool = "y = LpPool<kernel_shape = [2], auto_pad = \"SAME_UPPER\", strides = [2]>(r) }";
+  const std::string before = File("before.onnx", interface + "{ q = Relu(x) r = Relu(q) " + pool);
+  const std::string after = File("after.onnx", interface + "{ r = Relu(x) " + pool);
+  RefereeOptions options;
+  options.certificate = NewFolder() + "/certificate";
+  options.dims = {{"a", 16}};
+  const auto result = Referee(before, after, options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  ASSERT_TRUE(CheckVerdict(before, after, options.certificate)->ok());
+  std::string text = ReadAll(options.certificate);
+  const size_t line = text.find("\ndim a 16");
+  ASSERT_NE(line, std::string::npos) << text;
+  text.erase(line, text.find('\n', line + 1) - line);
+  text.resize(text.rfind("\nsha256 "));
+  const auto checked =
+      CheckVerdict(before, after, WriteTemp("v", text + "\nsha256 " + Sha256Of(text) + "\n"));
+  ASSERT_TRUE(checked.ok()) << checked.status();
+  EXPECT_FALSE(checked->ok());
+  EXPECT_THAT(TextOf(*checked), HasSubstr("needs numbers for its sizes"));
 }
 
 TEST(RefereeTest, TellsItsStages) {

@@ -176,8 +176,8 @@ TEST(ExplainTest, UnprovedRulesAreNotUsed) {
   const LemmaResult result = Explain(rules, WriteTemp("m.txt", kMerge), {"--brief"});
   EXPECT_EQ(result.exit_status, 1);
   EXPECT_THAT(result.out, HasSubstr("merge: not derivable"));
-  EXPECT_THAT(result.err,
-              HasSubstr("1 of 2 rules of " + rules + " are not used, among them parts: it has "));
+  EXPECT_THAT(result.err, HasSubstr("lemma: note: 1 of 2 rules of " + rules +
+                                    " are not used, among them parts: it has "));
   EXPECT_THAT(Explain(rules, "parts").out, HasSubstr("\nproof   it has no proof\n"));
 }
 

@@ -67,6 +67,8 @@ TEST(PackedValues, BytesThatAreNoValuesAreFound) {
   EXPECT_FALSE(holds(DType::kI2, 0x02));
   EXPECT_FALSE(holds(DType::kF4E2M1, 0x10));
   EXPECT_TRUE(holds(DType::kI8, 0x80));
+  EXPECT_TRUE(holds(DType::kBool, 1));
+  EXPECT_FALSE(holds(DType::kBool, 2));
 }
 
 TEST(PackedValues, NumbersOutsideTheTypeSaturate) {

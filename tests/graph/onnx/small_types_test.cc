@@ -350,5 +350,14 @@ TEST(SmallTypes, BitsOfConstantsAreTaken) {
   EXPECT_THAT(Import(unknown).status().message(), HasSubstr("bits of f8e4m3fn"));
 }
 
+// In int32_data, any number but 0 is true, as in raw_data.
+TEST(BoolValues, AreZeroOrOne) {
+  onnx::ModelProto model = OnnxModel(
+      "g (float[5] x) => (float[5] y) { c = Cast<to = 1>(b) y = Add(x, c) }");
+  onnx::TensorProto* bools = AddInitializer(&model, "b", onnx::TensorProto::BOOL, {5});
+  for (const int number : {2, 0, 1, -1, 256}) bools->add_int32_data(number);
+  EXPECT_EQ(OutputOf(model, {Floats({0, 0, 0, 0, 0})}).ToDoubles(), (Reals{1, 0, 1, 1, 1}));
+}
+
 }  // namespace
 }  // namespace lemma
