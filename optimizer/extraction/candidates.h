@@ -22,8 +22,8 @@ struct Candidates {
   // price[n]: Cost::kInfinite if node n must not be used.
   Candidates(const EGraph& egraph, const std::vector<int64_t>& price);
 
-  std::vector<int> nodes;                       // operands before users
-  std::vector<std::vector<ValueRef>> made_by;   // by node: its outputs that close no cycle
+  std::vector<int> nodes;                      // operands before users
+  std::vector<std::vector<ValueRef>> made_by;  // by node: its outputs that close no cycle
   // By class: its admitted values; empty if the class is not needed.
   std::vector<std::vector<ValueRef>> of_class;
   std::vector<int> classes;  // needed classes, each after those it is computed from

@@ -57,7 +57,7 @@ class IntegerProgram {
   const Candidates& candidates_;
   absl::flat_hash_map<int, int> x_;  // by node
   std::vector<std::vector<int>> y_;  // by class, as of_class; empty for free classes
-  std::vector<double> objective_;  // in microseconds
+  std::vector<double> objective_;    // in microseconds
   std::vector<Row> rows_;
 };
 
