@@ -149,9 +149,10 @@ const char* GoalName(optimizer::Objective::Goal goal);
 // The result of Optimize.
 struct OptimizeResult {
   std::vector<optimizer::UnprovedRule> unproved;  // selected rules without a current proof
-  optimizer::SearchResult search;                 // the last search
-  double search_seconds = 0;                      // wall-clock time of all searches
-  double best_seconds = 0;  // the part of search_seconds until the best graph was found
+  // The last search; the one before it if the last one was cut short and found no better graph.
+  optimizer::SearchResult search;
+  double search_seconds = 0;  // wall-clock time of all searches
+  double best_seconds = 0;    // the part of search_seconds until the best graph was found
   // The graph to use, with times and differences. Not set without `execute`; then search.best is
   // the graph to use.
   Acceptance accepted;

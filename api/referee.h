@@ -51,8 +51,8 @@ struct RefereeOptions {
   // The loosest contract that is accepted.
   FloatContract accept = FloatContract::kRealOnly;
   // A folder, created if missing, for a refutation: the inputs on which the models differ, as
-  // input_0.pb, …; and the smallest pair of graphs that differ, as pair_before.onnx and
-  // pair_after.onnx, with their inputs pair_input_0.pb, …. "": no files.
+  // input_0.pb, …; and the smallest pair of graphs that differ, if one was found, as
+  // pair_before.onnx and pair_after.onnx, with their inputs pair_input_0.pb, …. "": no files.
   std::string counterexample;
   // A file for a certificate, with which CheckVerdict repeats the proof. Written only if the models
   // are proved equal. If it cannot be written, Referee returns the error instead of the result:
@@ -114,8 +114,8 @@ absl::StatusOr<bool> IsVerdictCertificate(const std::string& path);
 // Repeats the proof in a certificate that Referee wrote (verifier/referee/certificate/check.h).
 // `before`, `after` and `certificate` are paths. The status is an error if a file cannot be read or
 // an option is wrong; the problem in VerdictCheck::check says what is wrong in the certificate. The
-// certificate is also rejected if a model has the right hash, but cannot be read with the sizes and
-// options that the certificate names.
+// certificate is also rejected if a model has the right hash, but reading it with the sizes and
+// options that the certificate names gives InvalidArgument.
 absl::StatusOr<VerdictCheck> CheckVerdict(const std::string& before, const std::string& after,
                                           const std::string& certificate,
                                           const VerdictCheckOptions& options = {});

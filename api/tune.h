@@ -39,7 +39,8 @@ struct TuneResult {
 };
 
 // FailedPrecondition without a device; InvalidArgument for a wrong option, or for a file that is no
-// table of tiles. An interruption is not an error: the file has the sizes measured so far.
+// table of tiles or has the tiles of another device. An interruption is not an error: the file has
+// the sizes measured so far.
 absl::StatusOr<TuneResult> Tune(const Model& model, const TuneOptions& options);
 // The tiles for people, beside those of the time model.
 std::string TextOf(const TuneResult& result);

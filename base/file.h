@@ -79,7 +79,7 @@ absl::Status WriteFileAtomically(const std::string& path,
 absl::Status CheckWritable(const std::string& path);
 
 // The path of one of the files that Lemma keeps between runs: $HOME/.cache/lemma/NAME, where `name`
-// is a relative path. Empty if HOME is not set.
+// is a relative path. The result is empty if HOME is unset or empty.
 std::string CachePath(absl::string_view name);
 
 }  // namespace lemma

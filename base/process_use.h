@@ -27,7 +27,7 @@ struct ProcessUse {
 // Resident memory of this process, in bytes; 0 if the system does not report it.
 struct ProcessMemory {
   int64_t bytes = 0;       // now
-  int64_t peak_bytes = 0;  // the most since the last ForgetPeak()
+  int64_t peak_bytes = 0;  // the most since the process started or since ForgetPeak()
 
   static ProcessMemory Now() {
     ProcessMemory memory;

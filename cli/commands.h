@@ -13,7 +13,8 @@ namespace lemma::cli {
 
 // Exit statuses.
 constexpr int kExitOk = 0;
-// The answer is no; for example, outputs differ, a check or a proof failed, or nothing was found.
+// The answer is no; for example, outputs differ, a check or a proof failed, `lemma pet` found no
+// part, or `lemma hunt` found a difference.
 constexpr int kExitNo = 1;
 constexpr int kExitUnknown = 4;  // the answer is neither yes nor no
 using lemma::kExitBadInput;      // any error for which there is no other status

@@ -1,5 +1,5 @@
-// Checks a graph's invariants from scratch. Used between two phases of a pipeline: if a phase (a
-// search, an import or a pass) returns a malformed graph, the phase has a bug.
+// Checks a graph's invariants from scratch. Tests and fuzzers apply it to the graph that a phase (a
+// search, an import or a pass) returns: if the graph is malformed, the phase has a bug.
 #ifndef LEMMA_GRAPH_CHECKER_H_
 #define LEMMA_GRAPH_CHECKER_H_
 

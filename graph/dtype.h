@@ -10,9 +10,9 @@
 namespace lemma {
 
 // f16 and bf16 are storage types: values are widened before a computation, and results are rounded.
-// The types from kF8E4M3 to kF4E2M1 are small floats (small_float.h): values are stored, moved and
-// cast, but no operator computes with them. An integer of 4 or 2 bits takes a byte in memory; files
-// of ONNX pack several into a byte (packed_values.h).
+// The types from kF8E4M3 to kF4E2M1 are small floats (graph/dtypes/small_float.h): values are
+// stored, moved and cast, but no operator computes with them. A value of 4 or 2 bits takes a byte
+// in memory; ONNX files pack several such values into a byte (graph/dtypes/packed_values.h).
 // The types from kString on are opaque: Lemma knows that a value has the type, but neither stores
 // nor computes such values. Only opaque operators, which have no definition, read and return them.
 enum class DType : uint8_t {
@@ -51,12 +51,12 @@ constexpr int kNumAllDTypes = static_cast<int>(DType::kC128) + 1;
 
 // The name in the text form: "f32", "i64", ….
 absl::string_view Name(DType dtype);
-// nullopt if no type, opaque ones included, has this name.
+// The type with this name, which may be opaque; nullopt if there is none.
 std::optional<DType> ParseDType(absl::string_view name);
 // Bytes per element in memory; 1 for opaque types, which are not stored.
 int64_t SizeOf(DType dtype);
-// The bits of a value: 4 or 2 for the types whose values ONNX files pack (packed_values.h),
-// 8 * SizeOf(dtype) for all other types.
+// The bits of a value: 4 or 2 for the types whose values ONNX files pack
+// (graph/dtypes/packed_values.h), 8 * SizeOf(dtype) for all other types.
 int64_t BitsOf(DType dtype);
 // f32, f64, f16 or bf16.
 bool IsFloat(DType dtype);

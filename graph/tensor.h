@@ -49,8 +49,8 @@ class Tensor {
   // fails; Unimplemented for an opaque element type.
   static absl::StatusOr<Tensor> Allocate(TensorType type);
   // Every element is `value`, converted to the element type: rounded to a float, or truncated and
-  // limited to the range of an integer type; a bool is 1 unless `value` is 0. Errors as in
-  // Allocate.
+  // limited to the range of an integer type, where NaN becomes 0; a bool is 1 unless `value` is 0.
+  // Errors as in Allocate.
   static absl::StatusOr<Tensor> Filled(TensorType type, double value);
   // `values` in row-major order, converted in the same way; InvalidArgument if their number is not
   // the number of elements of `type`. For u64, pass FromInts a number >= 2^63 as the negative

@@ -42,10 +42,12 @@ struct KernelTiming {
 
 // Memory that the kernels of an executable need.
 struct MemoryUse {
-  int64_t weight_bytes = 0;   // constants and packed weights, kept between runs
-  int64_t planned_bytes = 0;  // the size of the arena of all intermediate values: a run's peak
-  int64_t live_bytes = 0;     // largest sum of simultaneously live values, <= planned_bytes
-  int64_t host_bytes = 0;     // values offloaded to the host's memory during a run
+  int64_t weight_bytes = 0;  // constants and packed weights, kept between runs
+  // The size of the arena: a run's peak. The arena holds intermediate values and scratch memory; on
+  // a GPU, inputs and outputs too.
+  int64_t planned_bytes = 0;
+  int64_t live_bytes = 0;  // largest sum of simultaneously live values, <= planned_bytes
+  int64_t host_bytes = 0;  // values offloaded to the host's memory during a run
 };
 
 // Keeps state variables (graph/training_state.h) on a device between runs. After SetState, run the

@@ -41,7 +41,7 @@ struct Model {
   bool guesses_channel_block = false;
 };
 
-// Reads a model. Recognizes the format by content, not by name. Messages begin with the path.
+// Reads a model. Recognizes the format by content, not by name. Messages name the file.
 // `dims` and `training` concern ONNX models only: `dims` gives sizes to symbolic dimensions, by
 // name; `training` keeps operators that act in training only, such as Dropout. Errors as in
 // ImportOnnx (graph/onnx/import.h); InvalidArgument if the file has none of the formats.
@@ -103,7 +103,8 @@ absl::StatusOr<std::vector<StagedFile>> StageModel(const Model& model, const std
 // NotFound if the model's file has changed since then, if a file cannot be read, if a file with
 // other contents is already at the place of a file with weights, or if a copy of a file with
 // weights cannot be written. Aborted if a file with weights has changed since it was read, or if a
-// file changes while it is copied.
+// file changes while it is copied. Errors as in StagedFile::Write (base/file.h) if the copy at
+// `path` cannot be written.
 absl::StatusOr<std::vector<StagedFile>> StageCopy(const Model& model, const std::string& sha256,
                                                   const std::string& path);
 

@@ -11,7 +11,7 @@
 namespace lemma::api {
 
 // Sets run->peak_limit and run->plan_limit, in bytes, from the memory limit in
-// run->options.objective; with analytic costs, also sets run->planner. The memory limit and
+// run->options.objective; with analytic costs, also sets run->memory_measurer. The memory limit and
 // run->costs must be set. The peaks of the cost model and of the back end's plan leave out memory
 // that kernels need for themselves; the size of this memory is computed for the input and assumed
 // to be the same for all graphs. If the back end cannot compile the input (Unimplemented), both

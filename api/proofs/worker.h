@@ -28,11 +28,12 @@ class ProofWorker {
   // Proves the rule and repeats the proof.
   ProofOutcome Prove(const Substitution& rule);
   // Writes the proof in outcome->verdict to files in options.proofs, named after `name`, lets the
-  // second solver and the small checker repeat it, and stores their answers in *outcome. Errors go
-  // to outcome->status. The proof must have its log, which is dropped afterwards to save memory.
-  // `rule` may be null; then only NAME.smt2 is written, and the small checker does not repeat the
-  // proof. For a rule with the contract `bounded`, no file is written, and only the second solver
-  // repeats the proof. Does nothing if nothing was proved, or once options.interrupted is true.
+  // second solver and the small checker repeat it, and stores their answers in *outcome. Also sets
+  // outcome->promised to the rule's contract. Errors go to outcome->status. The proof must have its
+  // log, which is dropped afterwards to save memory. `rule` may be null; then only NAME.smt2 is
+  // written, and the small checker does not repeat the proof. For a rule with the contract
+  // `bounded`, no file is written, and only the second solver repeats the proof. Does nothing if
+  // nothing was proved, or once options.interrupted is true.
   void Repeat(const std::string& name, const Substitution* rule, ProofOutcome* outcome);
   // The options with which a claim must be proved before it is passed to Repeat.
   ProverOptions options() const;

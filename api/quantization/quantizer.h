@@ -128,8 +128,8 @@ class Quantizer {
   std::vector<size_t> WorstFirst() const;
 
   // Sets bias_shifts_: the mean errors of the products' channels with the opposite sign, found one
-  // product after the other, each with the earlier ones corrected. Leaves it empty if the errors of
-  // the outputs would become larger. UseCorrections decides this.
+  // product after the other, each with the earlier ones corrected. Leaves it empty if an output's
+  // error would become larger or exceed max_error. UseCorrections decides this.
   absl::Status CorrectBiases();
   absl::StatusOr<bool> UseCorrections();
   // By value, the mean of each channel of those outputs of the runner that `values` names, on the

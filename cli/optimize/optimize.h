@@ -67,9 +67,9 @@ struct OptimizeFlags {
 // The library's result, and figures that only the command measures.
 struct Outcome {
   api::OptimizeResult result;
-  // The resident memory of the process when the search began, and its maximum during the search; of
-  // the last search if --pet makes two. Both are 0 if there was no search (--replay) or if the
-  // system does not report them.
+  // The resident memory of the process when the search began, and its maximum during the search; if
+  // there were several searches, of the last one. Both are 0 if there was no search (--replay) or
+  // if the system does not report them.
   int64_t search_start_bytes = 0, search_peak_bytes = 0;
 };
 

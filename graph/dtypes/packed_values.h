@@ -12,19 +12,19 @@ namespace lemma {
 
 // Whether files pack several values of the type into a byte.
 bool IsPacked(DType dtype);
-// The bytes that a tensor of the type takes in a file; INT64_MAX if the number is larger.
+// The bytes that a tensor of the type takes in a file; INT64_MAX if the number of bytes, or of
+// elements, is larger.
 int64_t PackedBytes(const TensorType& type);
-// Whether every byte of the tensor is a value of its type, which is asked of packed types and of
-// bool (0 or 1); true for all other types.
-// Readers of files that others may have written ask this.
+// Whether every byte of the tensor is a value of its type. Asked of packed types and of bool (0 or
+// 1); true for all other types. Readers of bytes that other programs may have written call this.
 bool HoldsValues(const Tensor& tensor);
 // The values in the layout of a file: the first one in the lowest bits of the first byte; the bits
-// after the last one are 0. Not for types that are not packed.
+// after the last one are 0. The type must be packed.
 std::string Packed(const Tensor& tensor);
 // The result of Packed as a vector of u8; `tensor` itself if its type is not packed.
 Tensor FileBytes(const Tensor& tensor);
 // The reverse of Packed, into memory for type.num_elements() bytes. `packed` has PackedBytes(type)
-// bytes.
+// bytes. The type must be packed.
 void Unpack(const TensorType& type, const void* packed, void* values);
 
 }  // namespace lemma

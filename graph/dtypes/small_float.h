@@ -13,7 +13,7 @@ namespace lemma {
 // the value of its low 4 bits.
 const float* SmallFloatValues(DType dtype);
 
-// The byte of the nearest value, ties to even, as ONNX's Cast without saturation has it:
+// The byte of the nearest value, ties to even, as in ONNX's Cast without saturation:
 //   * f8e4m3fn, f8e4m3fnuz, f8e5m2fnuz: NaN if the rounded number would exceed the type's largest
 //     number, and for infinities; the types with "uz" have no -0
 //   * f8e5m2: an infinity if the rounded number would exceed the type's largest number

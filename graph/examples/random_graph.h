@@ -1,5 +1,5 @@
-// Makes random graphs over the whole operator table. Tests execute each graph in two ways and
-// compare the results.
+// Makes random graphs over the whole operator table. Tests and `lemma hunt` execute each graph in
+// two ways and compare the results.
 #ifndef LEMMA_GRAPH_EXAMPLES_RANDOM_GRAPH_H_
 #define LEMMA_GRAPH_EXAMPLES_RANDOM_GRAPH_H_
 

@@ -102,8 +102,8 @@ class Leaves {
   Leaf NewSymbol(const std::string& hint);
   Leaf NewVar(const std::string& hint);
   // floor(a / b), where the caller ensures b > 0. The result has a new leaf only if simplification
-  // finds no polynomial without one. If b is a constant that is not positive and a is not zero, the
-  // result is a new symbol, "undefined".
+  // finds no polynomial over known leaves. If b is a constant that is not positive and a is not
+  // zero, the result is a new symbol, "undefined".
   Poly Div(const Poly& a, const Poly& b);
   Poly Mod(const Poly& a, const Poly& b) { return a - b * Div(a, b); }
   Poly Min(const Poly& a, const Poly& b) { return Extreme(LeafInfo::Kind::kMin, a, b); }

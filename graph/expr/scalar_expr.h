@@ -49,7 +49,7 @@ enum Traits : unsigned {
   kEven = 16,            // f(-x) = f(x); only for functions of one argument
   kTruth = 32,           // the value is 0 or 1
   kStep = 64,            // discontinuous somewhere, like rounding to integers
-  kPartial = 128,        // no real value for some arguments, as log(-1); not for div, mod, fmod
+  kPartial = 128,        // no real value for some arguments, as log(-1); not set for div, mod, fmod
   kKeepsIntegers = 256,  // integer arguments give an integer, exactly
   kCheap = 512,          // about as fast as an addition
   kIntegral = 1024,      // can be computed in int64_t; not written in rows: kTable below sets it

@@ -12,14 +12,15 @@
 namespace lemma {
 
 // Returns the gradient sum(k) J(outputs[k], p)^T * seeds[k] for each p of `parameters`, in their
-// order; J(y, p) is the Jacobian matrix of y by p. The gradient has p's type. It is empty, which
-// means zero, if the outputs do not depend on p, or depend on p only through integers or step
-// functions such as rounding. seeds[k] is the gradient with respect to outputs[k] from which the
-// backward pass starts; an empty seed is zero. The time is linear in the size of the graph.
-// Contributions of several users to the gradient of a 16-bit value are added in f32.
+// order; J(y, p) is the Jacobian matrix of y with respect to p. The gradient has p's type. It is
+// empty, which means zero, if the outputs do not depend on p, or depend on p only through integers
+// or step functions such as rounding. seeds[k] is the gradient with respect to outputs[k] from
+// which the backward pass starts; an empty seed is zero. The time is linear in the size of the
+// graph. Contributions of several users to the gradient of a 16-bit value are added in f32.
 //
 // Parameters may be any values, not only inputs and weights. A parameter counts as independent of
-// its operands: gradients go from the outputs back to the parameters, and not past them.
+// the values that it is computed from: gradients go from the outputs back to the parameters, and
+// not past them.
 // InvalidArgument if a seed and its output have different types, or if a gradient on its way to a
 // parameter meets an operator that is not differentiable; the message names the operator.
 absl::StatusOr<std::vector<Value>> Gradient(absl::Span<const Value> outputs,

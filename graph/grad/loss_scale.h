@@ -11,7 +11,7 @@ namespace lemma {
 
 // The rule of PyTorch's GradScaler. s' and g' are the values after an update, s and g before:
 //   if a gradient is infinite or NaN:  s' = s / 2, g' = 0
-//   otherwise, if g + 1 = interval:    s' = 2 s, or s if 2 s is infinite; g' = 0
+//   otherwise, if g + 1 >= interval:   s' = 2 s, or s if 2 s is infinite; g' = 0
 //   otherwise:                         s' = s, g' = g + 1
 struct LossScale {
   static constexpr double kInitial = 65536;

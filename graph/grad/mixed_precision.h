@@ -39,7 +39,7 @@ class MixedPrecision {
   int products() const { return products_; }
 
  private:
-  // What a value of the model is computed from.
+  // Whether a value of the model is computed from inputs, and whether from weights.
   struct Origin {
     bool inputs = false, weights = false;
   };

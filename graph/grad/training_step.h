@@ -33,8 +33,9 @@ struct TrainingOptions {
   // The loss is multiplied by this before differentiation, and gradients are divided by it before
   // use, so that small gradients do not become 0 in f16. The output `loss` is not scaled.
   double loss_scale = 1;
-  // If true, the scale is a state variable instead (loss_scale.h), and an update with a gradient
-  // that is infinite or NaN is skipped. The scale doubles after `scale_interval` updates.
+  // If true, the scale is a state variable instead (loss_scale.h), and `loss_scale` is not used. An
+  // update with a gradient that is infinite or NaN is skipped and halves the scale. The scale
+  // doubles after `scale_interval` updates in a row that are not skipped.
   bool dynamic_loss_scale = false;
   int64_t scale_interval = 2000;
 };

@@ -4,9 +4,9 @@
 // keeps the operator set, IR version, documentation and metadata of the imported model. Nodes of
 // that model whose results the graph still needs are written as they were: with their names,
 // attributes and documentation, and with the same names of their outputs. So the export of an
-// unchanged graph gives the imported model, with two differences: symbolic dimensions that the
-// import bound to numbers are written as these numbers, and nodes and initializers on which no
-// output depends are missing.
+// unchanged graph gives the imported model, with three differences: symbolic dimensions that the
+// import bound to numbers are written as these numbers; inputs and outputs get the types that the
+// model does not declare; and nodes, initializers and functions that no output needs are missing.
 #ifndef LEMMA_GRAPH_ONNX_EXPORT_H_
 #define LEMMA_GRAPH_ONNX_EXPORT_H_
 

@@ -61,7 +61,8 @@ struct ImportOptions {
   // shapes, the value is taken from here, and a note says that the graph holds only for this value.
   std::map<std::string, Tensor> input_values;
   // Values of inputs by position: one value for each input, or for each input without a default
-  // value. Any other number of values is ignored. A value that does not fit its input is left out.
+  // value. Any other number of values is ignored. A value that does not fit its input is left out,
+  // and so is a value for an input that `input_values` names.
   std::vector<Tensor> inputs;
   // Whether the values of inputs may also decide the sizes of results, as for NonZero. If false,
   // such sizes are result sizes (graph/sizes/symbolic_size.h), and so are the sizes of the results

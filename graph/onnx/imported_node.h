@@ -54,7 +54,7 @@ class ImportedNode : public OnnxImport {
   int used_outputs_;
   std::vector<Value> inputs_;  // an empty value stands for an absent input
   std::map<std::string, OnnxAttr, std::less<>> attrs_;
-  std::set<std::string, std::less<>> opaque_attrs_;  // names; of kinds that importers cannot read
+  std::set<std::string, std::less<>> opaque_attrs_;  // names; no importer reads these kinds
   std::set<int> inputs_read_;
   mutable std::set<std::string, std::less<>> attrs_read_;
 };

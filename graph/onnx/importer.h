@@ -1,8 +1,9 @@
 // The state that all parts of one ONNX import share. Internal to graph/onnx.
 //
-// The methods of ModelImporter are in importer.cc, import_nodes.cc (nodes, functions, subgraphs)
-// and import_values.cc (weights, constants, declared types), and in run_time/open_types.cc and
-// run_time/kept_branch.cc, which import what is decided only at run time.
+// The methods of ModelImporter are in importer.cc (initializers, inputs, outputs, declared types),
+// import_nodes.cc (nodes, functions, subgraphs), import_values.cc (values that are computed at
+// import), run_time/open_types.cc (types of results whose sizes are known only at run time) and
+// run_time/kept_branch.cc (branches of If).
 #ifndef LEMMA_GRAPH_ONNX_IMPORTER_H_
 #define LEMMA_GRAPH_ONNX_IMPORTER_H_
 
@@ -135,11 +136,12 @@ class ModelImporter {
   // ImportedModel::opaque lists no operator of the branch.
   absl::StatusOr<std::vector<Result>> TryBranch(const onnx::GraphProto& branch, const Scope& scope,
                                                 const BranchSide& side);
-  // Records which operators the results of both branches of the If `node`, imported by TryBranch,
-  // are made of. `chooses_size`: whether a result has different sizes. Returns whether one of these
-  // operators is also in a branch of another If, which may be taken when this one is not: equal
-  // operators are one node, which no single condition governs. Between Ifs whose results have equal
-  // sizes, this does not count.
+  // Records the operators that compute the results of both branches of the If `node`, which
+  // TryBranch imported. `chooses_size`: whether the branches give a result different sizes. Returns
+  // whether one of these operators is also in a branch of another If, and one of the two branches
+  // may be taken without the other. Equal operators are one node, so no single condition would say
+  // whether such a node is executed. Another If counts only if it or this If gives a result
+  // different sizes.
   bool SharesOperators(const onnx::NodeProto& node, const Scope& scope, const Value& condition,
                        const std::vector<Result> (&results)[2], bool chooses_size);
   // To be called if only one branch of the If `node` could be imported, with the results `other`.
@@ -173,8 +175,8 @@ class ModelImporter {
   void Note(std::string note);
   // Records a size that an operator needs to be longer.
   void AskFor(AskedSize asked) { asked_sizes_.push_back(std::move(asked)); }
-  // Forgets all but the first `count` recorded sizes: a branch that runs only at some sizes asked
-  // for the others.
+  // Forgets the recorded sizes after the first `count`. For sizes that a branch asked for, if the
+  // branch runs only at some sizes of the model.
   void ForgetAsked(size_t count) { asked_sizes_.resize(count); }
 
  private:
@@ -321,8 +323,8 @@ class ModelImporter {
   absl::flat_hash_map<std::string, Value> makers_;  // by result size: a value that has it
   mutable bool has_odd_numbers_ = false;            // whether MistakesForSize saw such a number
   absl::flat_hash_set<std::string> draws_;  // marks of nodes that may draw (kDrawMark in opaque.h)
-  // Which of the inputs' given values Known may use: values that are data must not become part of
-  // the graph.
+  // Which values of inputs Known may use: none; default values only; also given values of up to 64
+  // elements that are no floats; all. Values that are data must not become part of the graph.
   enum class Use { kNoInputs, kNone, kIntegers, kAll };
   Use use_ = Use::kAll;
   absl::flat_hash_map<Value, std::optional<Tensor>> known_[4];  // by use

@@ -15,7 +15,8 @@ namespace lemma {
 
 struct OnnxOrigin;  // graph/onnx/origin/origin.h
 
-// An input or output as the model declares it.
+// An input or output as the model declares it. If an output's declared shape contradicts the
+// graph, `dims` has the graph's sizes.
 struct OnnxPort {
   std::string name;
   // By axis: "3", the name of a symbolic dimension, or "?" for a size without either. Empty if the
@@ -50,7 +51,7 @@ struct OnnxInfo {
   // Those of `data_files` that are mapped into memory. Weights may share the mapped bytes.
   std::vector<std::shared_ptr<const MappedFile>> mapped_files;
   OnnxChange change;
-  // The model itself, for exports to keep what did not change; nullptr if there is none.
+  // The model itself, so that exports can keep its unchanged nodes; nullptr if there is none.
   std::shared_ptr<const OnnxOrigin> origin;
 };
 

@@ -75,7 +75,7 @@ class Formula {
   Value MatrixTranspose(const Value& x);
   Value Slice(const Value& x, std::vector<int64_t> starts, Shape sizes);
   Value Concat(std::vector<Value> parts, int64_t axis);
-  // If `x` is itself a cast from the 16-bit type `to`, this is that cast's operand.
+  // If `x` is itself a cast from the 16-bit type `to` to f32 or f64, this is that cast's operand.
   Value Cast(const Value& x, DType to);
 
  private:

@@ -3,8 +3,9 @@
 // A size in a Shape, or among an operator's integer attributes, is a number or a symbolic size: an
 // expression over a model's symbolic dimensions, such as `2*seq + 1`. Equal expressions are the
 // same symbolic size, so shapes compare as vectors of integers, and graphs with symbolic sizes are
-// ordinary graphs: they are matched, rewritten, hashed and written as others are. They cannot be
-// executed; graph/sizes/specialize.h replaces their symbolic sizes by numbers.
+// ordinary graphs: they are matched, rewritten and hashed as others are. Such graphs are written
+// only as ONNX, and cannot be executed; graph/sizes/specialize.h replaces their symbolic sizes by
+// numbers.
 //
 // A symbolic size is an int64_t of at least 2^62; its low bits are a hash of the expression. A
 // table of the process maps it to the expression (thread-safe). Code must not compute with it: to

@@ -6,7 +6,7 @@
 //     q = matmul(x, wq)
 //     c = constant f32[3] fill 0.5
 //     l, r = split(q) {axis = 1, sizes = [16, 16]}
-//     top, index: i64[1] = opaque(c) {op_type = "TopK"}     # opaque operators state their types
+//     top: f32[1], index: i64[1] = opaque(c) {op_type = "TopK"}  # opaque operators state types
 //     return l, r
 //   }
 #ifndef LEMMA_GRAPH_TEXT_TEXT_H_

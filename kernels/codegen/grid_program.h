@@ -6,8 +6,9 @@
 //   * by element: a thread computes one element or, if memory is contiguous, several consecutive
 //     ones (at most 16 bytes).
 //   * by row: a warp or a block computes the elements that share reductions, and its threads carry
-//     out each reduction together. Softmax and normalizations are one kernel. In a sum of products,
-//     a thread loads up to 16 bytes of a factor at once if both factors are contiguous.
+//     out each reduction together. Softmax and normalizations are one kernel. If both factors of a
+//     sum of products are contiguous, a thread loads up to 16 bytes of the narrower factor at once,
+//     and as many elements of the other.
 //   * by tile: a block computes a tile of a sum of products (matrix products and convolutions of
 //     any layout, and their gradients), with the factors in shared memory. The kernel includes
 //     computations on the sum (bias, activation, residual) and on the factors. If the precision

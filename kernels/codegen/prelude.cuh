@@ -158,8 +158,8 @@ __device__ inline T Load(S x) {
   return LoadAs<T, S>::From(x);
 }
 
-// The quotient of a byte and `divisor`, a power of two, rounded down: the first of the numbers of
-// few bits that share a byte.
+// HighBits is the quotient of a byte and `divisor`, a power of two, rounded down; LowBits is the
+// remainder. They separate numbers of few bits that share a byte.
 template <class T, int divisor>
 __device__ inline T HighBits(unsigned char x) {
   return static_cast<T>(static_cast<int>(x) / divisor);
@@ -214,7 +214,8 @@ __device__ inline uint64 SaturateUnsigned(F x) {
 __device__ inline void Store(uint64* to, float x) { *to = SaturateUnsigned(x); }
 __device__ inline void Store(uint64* to, double x) { *to = SaturateUnsigned(x); }
 
-// Several consecutive elements, aligned to their total size, for a single memory access.
+// Several consecutive elements, aligned to their total size. A pack of at most 16 bytes is one
+// memory access.
 template <class S, int N>
 struct alignas(sizeof(S) * N) Pack {
   S at[N];
@@ -435,8 +436,8 @@ __device__ inline T BlockReduce(T value, T* shared) {
 #endif
 
 // Words of 32 bits, and the product of a 16-row and an 8-column fragment of 8 words' depth:
-// tensor_tile.cc describes the fragments. `upper` and `lower` are two numbers each of the sum in
-// rows l / 4 and l / 4 + 8.
+// tensor_tile.cc describes the fragments. `upper` and `lower` are two numbers each of the sum,
+// which lane l holds in rows l / 4 and l / 4 + 8.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 #define LEMMA_MMA(shape, type, upper, lower, a, b)                                      \
   asm volatile("mma.sync.aligned." shape ".row.col.f32." type "." type                  \

@@ -146,7 +146,7 @@ __device__ inline void PassTurn(int to) {
 #endif
 }
 
-// Loads N numbers, by 16 bytes.
+// Loads N numbers, 16 bytes at a time.
 template <int N>
 __device__ inline Pack<float, N> LoadStaged(const float* from) {
   Pack<float, N> result;
@@ -159,8 +159,8 @@ __device__ inline Pack<float, N> LoadStaged(const float* from) {
   return result;
 }
 
-// Threads start with an equal share of the registers (168 of 384 threads, 128 of 512). The
-// warpgroup that copies keeps kRegisters, and the others get as many as that leaves.
+// Threads start with an equal share of the registers (168 each for 384 threads, 128 each for 512).
+// The warpgroup that copies keeps kRegisters, and the others get as many as that leaves.
 template <int kRegisters>
 __device__ inline void GiveRegisters() {
 #if defined(LEMMA_HOPPER)
@@ -322,14 +322,15 @@ __device__ inline float PowerOf2(float x) {
 }
 
 // A row's softmax while its scores arrive in tiles: the greatest score so far, and this thread's
-// part of the sum of exp(score - most). `factor` is what sums of the tiles before have to be
-// multiplied by.
+// part of the sum of exp(score - most). The sums over the tiles before have to be multiplied by
+// `factor`.
 struct StreamedRow {
   float most = -Infinity(), total = 0, factor = 0;
 };
 
 // Replaces the scores that the thread holds of a tile, of two rows, by exp(score - most). Four
-// adjacent lanes hold a row. A row with NaN or +inf gets NaN, as does one of -inf alone in the end.
+// adjacent lanes hold a row. A row with a NaN or +inf gets NaN; a row whose scores are all -inf
+// gets NaN in DivideSums.
 template <int N>
 __device__ inline void TakeScores(float (&score)[2][N], StreamedRow (&rows)[2]) {
   constexpr float kLog2E = 1.44269504088896340736f;

@@ -9,7 +9,8 @@
 namespace lemma {
 namespace loops {
 
-// Removes the nodes and conditions that the root does not need, and calls RecomputeDeps.
+// Removes the nodes and conditions that neither the root nor Nest::out needs, and calls
+// RecomputeDeps.
 void Compact(Nest* nest);
 
 // Merges two adjacent axes into one if the whole nest depends on them only through outer * extent +

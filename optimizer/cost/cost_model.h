@@ -55,7 +55,7 @@ class CostModel {
   // nullopt for every node.
   virtual std::optional<Cost> CostOfOperator(const Node& /*node*/) { return std::nullopt; }
 
-  // Whether the model prices a graph by the kernels of a back end's plan. The five functions below
+  // Whether the model prices a graph by the kernels of a back end's plan. The next five functions
   // are for such models. In other models, KernelsOf and PricesOf return Unimplemented, TraitsOf
   // returns empty traits, and Refine and Confirm return false. Numbers of kernels and references to
   // traits are valid during the model's lifetime.

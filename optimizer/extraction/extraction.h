@@ -35,7 +35,8 @@ struct ExtractionOptions {
 // node n must not be used. If an output of a node would close a cycle with nodes of lower numbers,
 // this output is excluded (as in Yang et al., 2021; see rewrite/egraph/egraph.h). So no graph
 // considered has a cycle, but some acyclic graphs are not considered. FailedPrecondition if no
-// graph is left. If the prices of all original nodes are finite, the original graph is left.
+// graph is left. If the prices of all original nodes are finite, at least one graph that consists
+// of original nodes is left.
 
 // Works bottom up: for each class, chooses the node for which the node itself and all nodes chosen
 // below it have the lowest total price. The result need not be the cheapest graph.

@@ -25,8 +25,8 @@ class IntegerProgram {
 
   // The best selection found; it may contain providers that no output depends on. `greedy` provides
   // each class that can be computed, free classes at no price; `start` is the part of `greedy` on
-  // which the outputs depend. *bound becomes a lower bound on the price of every selection.
-  // max_nodes: limit on the nodes of the solver's search tree for each component.
+  // which the outputs depend. *bound becomes a lower bound on the price of every selection, in
+  // nanoseconds. max_nodes: limit on the nodes of the solver's search tree for each component.
   Selection Solve(const Selection& greedy, const Selection& start, int max_nodes,
                   double* bound) const;
 
@@ -57,7 +57,7 @@ class IntegerProgram {
   const Candidates& candidates_;
   absl::flat_hash_map<int, int> x_;  // by node
   std::vector<std::vector<int>> y_;  // by class, as of_class; empty for free classes
-  std::vector<double> objective_;
+  std::vector<double> objective_;    // in microseconds
   std::vector<Row> rows_;
 };
 

@@ -13,7 +13,7 @@ namespace lemma::optimizer {
 // replace values of the input. It applies each match as soon as its pattern is present and, if
 // possible, before another match destroys the pattern. An e-graph keeps replaced nodes, but a graph
 // does not, so Realize may stop before the graph of `work` becomes the selection. Every graph on
-// the way equals the input. Returns the number of matches whose patterns never became present.
+// the way equals the input. Returns the number of these matches that it could not apply.
 int Realize(const EGraph& egraph, const Selection& selection, Workspace* work);
 
 }  // namespace lemma::optimizer

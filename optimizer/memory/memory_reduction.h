@@ -20,7 +20,7 @@
 namespace lemma::optimizer {
 
 // All reductions that are applied to a graph. An empty element stands for a reduction that was
-// taken back.
+// taken back or merged into a later one.
 struct Reductions {
   std::vector<Recomputation> recomputed;
 

@@ -50,8 +50,8 @@ struct Recomputation {
 struct RematerializedGraph {
   Graph graph;
   // By node of `graph`: the computation that it performs. If several computations became one node,
-  // the least of them. Offloads and barriers have no entry, except that a barrier that fetches a
-  // value counts as the copy of the node `fetched`.
+  // the least of them. Offloads and barriers that WithCopies adds have no entry, except that a
+  // barrier that fetches a value counts as the copy of the node `fetched`.
   absl::flat_hash_map<const Node*, Copy> origins;
 };
 

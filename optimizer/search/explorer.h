@@ -85,12 +85,12 @@ class Explorer {
       : work_(*work), budget_(*budget), alpha_(alpha), front_(front) {}
 
   // Starting from *state, applies each rewrite that makes the graph better (Workspace::Try) until
-  // no rewrite does. If times are estimated, a rewrite that pays only together with others is
-  // applied too: one rule for all users of an operator, which is then needed no more, where the
-  // result is certainly better. *state becomes the result. `ignore_steps`: only time and
-  // interruption end the descent early. If ranks are estimated, the result is priced exactly at the
-  // end; if it is not better than the start, *state is the start again. If the status is not OK,
-  // *state is a graph on the way, and its rank may be an estimate.
+  // no rewrite does. If times are estimated, it also applies one rule to all users of an operator
+  // together, if the operator is then no longer needed and the result is certainly better. *state
+  // becomes the result. `ignore_steps`: only time and interruption end the descent early. If ranks
+  // are estimated, the result is priced exactly at the end; if it is not better than the start,
+  // *state is the start again. If the status is not OK, *state is a graph on the way, and its rank
+  // may be an estimate.
   absl::Status Descend(SearchState* state, bool ignore_steps);
   // Like Descend, but with certain rewrites only, which need no times (CannotLose in
   // optimizer/cost/plan_comparison.h). *state stays as it is if its kernels are unknown, or if the

@@ -19,8 +19,8 @@ struct PartitionOptions {
   int max_ops = 96;
 };
 
-// Consecutive operators of a graph, as a graph of their own. Values from outside are its inputs;
-// values that are read outside are its outputs.
+// Some operators of a graph, as a graph of their own. Values from outside are its inputs; values
+// that are read outside are its outputs.
 struct Part {
   std::vector<EditNode> nodes;
   std::vector<ValueRef> outputs;

@@ -51,8 +51,9 @@ struct Candidates {
 
 // Each candidate is proved and tested to equal the original at its shapes: the region where
 // `corrected` differs from the original is empty. Candidates for which the proof or the test takes
-// too much work are dropped. Errors are those of ForEachMutant and of the two cost functions, and
-// Internal if a proof and the randomized check disagree.
+// too much work are dropped. Errors are those of ForEachMutant, those of FindRegion except
+// ResourceExhausted, and those of the two cost functions; Internal if a proof and the randomized
+// check disagree.
 absl::StatusOr<Candidates> FindCandidates(const Graph& original, const CandidateOptions& options);
 
 }  // namespace lemma::pet

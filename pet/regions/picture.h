@@ -9,7 +9,7 @@
 namespace lemma::pet {
 
 // Draws the last two dimensions as a grid: '#' where the graphs differ, '.' where they agree. Each
-// distinct grid is drawn once. If there are other dimensions, it is under a line with their
+// distinct grid is drawn once. If there are other dimensions, a line above each grid gives their
 // indices, such as "at [0:3:2, *]:" (* stands for all indices). Grids are cut at 100 columns and
 // rows; a line says so.
 std::string TextPicture(const Region& region);

@@ -123,7 +123,7 @@ struct RuleDerivation {
     Assignment assignment;
     DeriveResult result;
   };
-  std::vector<AtTyping> typings;  // ends with the first typing that has no derivation
+  std::vector<AtTyping> typings;  // ends with the first that has no derivation, if any
 
   bool found() const { return !typings.empty() && typings.back().result.derivation.has_value(); }
 };

@@ -70,7 +70,8 @@ class EGraph : public MatchView {
   bool IsStatic(int node) const override { return slots_[node].flags >= Flags::kStatic; }
   bool IsKnown(int node) const override { return slots_[node].flags >= Flags::kKnown; }
   // Whether the node and everything that it is computed from can be folded
-  // (EditGraphOptions::may_fold). A leaf with a finite payload can be folded.
+  // (EditGraphOptions::may_fold). A leaf with a finite payload can be folded, unless `may_fold` is
+  // empty.
   bool IsFolded(int node) const { return slots_[node].flags == Flags::kFolded; }
   // Always false, so that no match is Matcher::Tangled: cycles are allowed here.
   bool Depends(absl::Span<const ValueRef>, absl::Span<const int>) const override { return false; }

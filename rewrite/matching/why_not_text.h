@@ -43,9 +43,9 @@ struct RuleCondition {
 constexpr int kElements = 0, kDims = 1;
 
 // Says why `match`, which satisfies some conditions of the rule, does not satisfy `condition`. In
-// `match`, a node that these conditions do not bind is -1; so is the node of such a variable. The
-// text uses the rule's names and the graph's sizes and attributes. condition.kind must be one of
-// kOperand to kGuard, here and in PlaceOf.
+// `match`, a node that these conditions do not bind is -1, and so is the node of a variable that
+// they do not bind. The text uses the rule's names and the graph's sizes and attributes.
+// condition.kind must be one of kOperand to kGuard, here and in PlaceOf.
 std::string ReasonText(const Substitution& rule, const MatchIndex& index, const Binding& match,
                        const RuleCondition& condition);
 // The position of the node that the reason is about: for a guard, the match's anchor; for a missing

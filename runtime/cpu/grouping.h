@@ -63,8 +63,8 @@ struct Grouping {
 //
 // `fuse_layout`: see CpuOptions. If it is false, an application is a view only if its result has
 // the shape and the elements of its input. All other layout operators, reshapes too, are kernels
-// that copy. There are then no kCopied dequantizations and no groups of products of integers or of
-// floats and integer weights.
+// that copy. Then no application is kCopied, there are no groups of products of integers or of
+// floats and integer weights, and element-wise groups do not join other groups.
 Grouping GroupNodes(const UseTable& uses, NodeTraitsCache& traits, int threads, bool fuse_layout);
 
 }  // namespace lemma::cpu

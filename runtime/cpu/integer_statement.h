@@ -1,5 +1,5 @@
-// Reads back which function a kernel computes that multiplies integers, or floats by integers, from
-// its packed weights and parameters.
+// Reads back, from packed weights and parameters, which function a kernel computes. The kernel
+// multiplies integers, or floats by integers.
 #ifndef LEMMA_RUNTIME_CPU_INTEGER_STATEMENT_H_
 #define LEMMA_RUNTIME_CPU_INTEGER_STATEMENT_H_
 
@@ -10,11 +10,11 @@
 
 namespace lemma::cpu {
 
-// StatementOf (statement.h) for the kernels of product_kernel.h.
+// StatementOf (statement.h) for the kernels of kernels/integers/product_kernel.h.
 absl::StatusOr<Graph> IntegerStatementOf(const CpuKernelSpec& spec,
                                          const IntegerProductParts& parts);
 
-// The same for a kernel of weight_only_kernel.h with these weights.
+// The same for a kernel of kernels/integers/weight_only_kernel.h with these weights.
 absl::StatusOr<Graph> WeightOnlyStatementOf(const CpuKernelSpec& spec,
                                             const kernels::NarrowWeights& weights);
 

@@ -22,14 +22,14 @@ namespace lemma::cpu {
 //
 // - op(widen(x)) becomes widen(op(x)), and round(op(x)) becomes op(round(x)), if op only moves
 //   elements;
-// - h(widen(round(x))) becomes widen(round(h(x))) if h is a relu, or a clip whose bounds are bf16
+// - b(widen(round(x))) becomes widen(round(b(x))) if b is a relu, or a clip whose bounds are bf16
 //   numbers;
 // - round(widen(x)) becomes x.
 //
 // A dequantization is recognized by its definition (IntegerOperandOf). The functions f, g and h are
 // evaluated, by their definitions, for all 256 integers. The results tell whether f is monotone,
-// whether all operands of a concatenation have the same f, and whether g(f(q)) = q. Apart from q,
-// the operands of the functions must be single static numbers (IsStaticValue).
+// whether all operands of a concatenation have the same f, and whether g(f(q)) = q. Apart from p
+// and q, the operands of the functions must be single static numbers (IsStaticValue).
 WideGraph Narrowed(WideGraph wide, NodeTraitsCache& traits);
 
 }  // namespace lemma::cpu

@@ -53,7 +53,7 @@ absl::StatusOr<CudaDeviceInfo> FindCudaDevice();
 // `bytes` bytes. FailedPrecondition without a device.
 absl::StatusOr<std::vector<double>> TimeDeviceCopies(int64_t bytes, int runs);
 
-// Plan and WorkOf need no GPU; MeasureMs does.
+// Plan, Timeline and WorkOf need no GPU; Prepare and MeasureMs do.
 std::unique_ptr<KernelMeasurer> MakeCudaMeasurer(const CudaOptions& options = {});
 
 }  // namespace lemma

@@ -27,9 +27,8 @@ struct Buffer {
   };
   Kind kind = Kind::kArena;
   TensorType type;
-  // The first and the last launch that use the buffer, counted from 1; not for kStatic. 0: before
-  // all launches; number of launches + 1: after all launches; first > last: no launch uses the
-  // buffer.
+  // The first and the last launch that use the buffer, counted from 1. 0: before all launches;
+  // number of launches + 1: after all launches; first > last: the buffer is not used.
   int first = 0, last = 0;
   int64_t offset = 0;  // bytes from the start of the arena, static or host memory
 };

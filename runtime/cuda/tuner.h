@@ -37,7 +37,8 @@ struct TunerOptions {
   int most_tiles = 8;
   bool again = false;  // also tunes sizes that the table has
   Deadline deadline;   // afterwards no other size is begun
-  // Called after each size, when the table has it. `left`: the sizes that are still to be tuned.
+  // Called after each size, when the table has it. `left`: the number of sizes that are still to be
+  // tuned. TuneTiles ends with the first error that it returns.
   std::function<absl::Status(const TunedKernel& kernel, int left)> on_size;
 };
 
@@ -46,7 +47,8 @@ struct TunedKernels {
   int left = 0;                      // sizes that were not tuned, because the deadline passed
 };
 
-// Makes a measurer of the device, whose kernels have the tiles of the table.
+// Makes a measurer of the device, whose kernels have the tiles of the table; nullptr: the tiles
+// that the time model chooses.
 using MeasurerMaker =
     std::function<std::unique_ptr<KernelMeasurer>(std::shared_ptr<const codegen::TileTable>)>;
 

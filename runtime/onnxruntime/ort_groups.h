@@ -22,8 +22,9 @@ namespace lemma::ort {
 //   * The group has fewer than 24 operators.
 //
 // An operator that only moves elements (Transpose, Concat) is always alone in its group. Three
-// kinds of operators are in no group: those that only give values another shape (Reshape and the
-// like), those that depend on weights and constants only, and those without a definition.
+// kinds of operators are in no group: those whose result has the elements of an operand in the same
+// order (Reshape and the like), those that depend on weights and constants only, and those without
+// a definition.
 //
 // ONNX Runtime may fuse operators of different groups, or move an operator past another group. Such
 // an operator is timed in its own group all the same.

@@ -39,8 +39,8 @@ class DefinitionsReferee {
   //     by rounding.
   //   * All elements that are finite on both sides agree, and a sum or a product may overflow
   //     (runtime/overflow.h).
-  //   * It is what the definitions give in float, where a square of a large number, such as in a
-  //     variance, is infinite.
+  //   * The definitions give the same output if they are computed in float instead of double. In
+  //     float, the square of a large number, such as in a variance, is infinite.
   // *excused, if given, becomes true if an output was excused, and otherwise stays as it is.
   std::string FaultOf(const std::vector<Tensor>& actual, const Execution& run,
                       bool* excused = nullptr) const;

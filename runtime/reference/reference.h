@@ -12,8 +12,8 @@
 
 namespace lemma {
 
-// Whether floating-point results of operators are rounded to their types. Integers and bools are
-// always converted to their types.
+// Whether floating-point results of operators are rounded to their types. Integers, bools and small
+// floats (graph/dtype.h) are always converted to their types.
 enum class BetweenOperators {
   kRounded,    // rounded, as if every operator were a kernel of its own: "as typed"
   kUnrounded,  // kept in double, and rounded only if they are graph outputs: nearer to real numbers

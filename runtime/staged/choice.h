@@ -9,8 +9,9 @@
 
 namespace lemma {
 
-// What the node, an operator, reads only under a condition: as NodeTraits::choice says or, for an
-// opaque operator, as ReadOnlyIf (graph/onnx/run_time/call.h) says.
+// The choice that `node`, an operator, makes between its operands: NodeTraits::choice or, for an
+// opaque operator, the choice that ReadOnlyIf (graph/onnx/run_time/call.h) describes. nullopt if
+// there is none.
 std::optional<Choice> ChoiceOf(const Node& node, NodeTraitsCache& traits);
 
 }  // namespace lemma

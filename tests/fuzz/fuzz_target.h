@@ -15,8 +15,8 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 // Changes the `size` bytes at `data` in place; returns the new size, at most `max_size`. Defined by
 // libFuzzer and by our driver.
 size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
-// As LLVMFuzzerMutate, but defined by a target whose bytes have a structure. Optional. Equal seeds
-// give equal changes.
+// As LLVMFuzzerMutate, but defined by a target whose bytes have a structure. Optional. `seed`
+// decides the changes, except for those that the target leaves to LLVMFuzzerMutate.
 size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed);
 }
 

@@ -12,11 +12,13 @@ namespace lemma::fuzz {
 
 // Makes one to four changes: sets or clears a field, adds, removes or exchanges elements of a
 // repeated field, or replaces a string or a submessage by another one of the message. Many new
-// numbers are extreme. Equal seeds give equal changes.
+// numbers are extreme. `seed` decides the changes, except that LLVMFuzzerMutate changes some
+// strings.
 void MutateMessage(google::protobuf::Message* message, unsigned seed);
 
 // Implements LLVMFuzzerCustomMutator (tests/fuzz/fuzz_target.h) for serialized messages that have
-// the type of *message. Overwrites the content of *message.
+// the type of *message. Overwrites the content of *message. For one seed in 16, and if the bytes do
+// not parse or the result is too long, LLVMFuzzerMutate changes the plain bytes instead.
 size_t MutateSerialized(google::protobuf::Message* message, uint8_t* data, size_t size,
                         size_t max_size, unsigned seed);
 

@@ -66,7 +66,7 @@ inline constexpr NamedGraph kExact[] = {
      })"},
 };
 
-// Graphs that are only timed. tools/lib/gpu_product_peers.py has the same graphs in PyTorch.
+// Graphs that are only timed. tools/gpu/gpu_product_peers.py has the same graphs in PyTorch.
 inline constexpr NamedGraph kTimed[] = {
     {"matmul 1024^3", 1024,
      "graph g(x: f32[1024,1024], w: f32[1024,1024]) { y = matmul(x, w) return y }"},
@@ -122,7 +122,7 @@ inline constexpr NamedGraph kTimed[] = {
 };
 
 // Graphs of Mirage's benchmarks (benchmark/ in mirage-project/mirage), in f16.
-// tools/lib/gpu_shape_peers.py has the same graphs in PyTorch.
+// tools/gpu/gpu_shape_peers.py has the same graphs in PyTorch.
 inline constexpr NamedGraph kShapes[] = {
     {"RMSNorm and product 2x4096x6144", 0, R"(graph rms(x: f16[2,4096], w: f16[4096,6144]) {
   c = constant f32[1] fill 1e-6

@@ -1,6 +1,7 @@
 // Decides whether facts about integer sizes and indices imply other facts. Internal to the prover.
-// Simple rules decide most questions. arith_query.cc decides the others: by small integers, by
-// linear arithmetic and, if these do not suffice, by the solver Z3.
+// Simple rules decide most questions. arith_query.cc decides the others: by a search for small
+// integers that are a counterexample (model_search.h), by linear arithmetic (linear.h) and, if
+// these do not suffice, by the solver Z3 (solver.h).
 #ifndef LEMMA_VERIFIER_ARITHMETIC_ARITH_H_
 #define LEMMA_VERIFIER_ARITHMETIC_ARITH_H_
 
@@ -28,7 +29,9 @@ enum class Effort {
 // A proved fact. `script` states the known facts and the negation of this fact. They cannot all
 // hold: DecideLinear (linear.h) or the solver found this.
 struct Obligation {
-  std::string what;    // the fact, for people; "empty": the known facts contradict each other
+  // For people: the polynomial that the fact compares with 0, or a description of the fact.
+  // "empty": the known facts contradict each other.
+  std::string what;
   std::string script;  // as in Solver::Check
 };
 
@@ -72,7 +75,9 @@ class Arith {
  private:
   bool Ask(const Facts& facts, const std::string& what, Effort effort);
   Facts Relevant(const Facts& context, const Poly& goal);
-  // Adds the facts that define the quotients, minima and maxima in `facts`.
+  // Adds the facts that define the quotients, minima and maxima in `facts`. `rest`: the facts
+  // without the goal, by which a divisor must be positive. `depth`: how deeply questions are
+  // nested.
   void Define(Facts* facts, Facts* rest, int depth);
   void RelateQuotients(const std::vector<Leaf>& divs, const Facts& rest, Facts* facts);
   std::string Script(const Facts& facts, bool nonlinear);

@@ -15,9 +15,9 @@ enum class Satisfiable { kNo, kYes, kUnknown };
 // answers.
 class Solver {
  public:
-  // Whether the assertions of `script` can hold at once. `script` has set-logic, declarations and
-  // assertions, but no check-sat; if it is invalid, the answer is kUnknown. `rlimit` is in Z3's own
-  // steps; if they do not suffice, the answer is kUnknown.
+  // Whether the assertions of `script` can hold at once. `script` has set-logic (QF_LIA, QF_NIA
+  // or QF_NRA), declarations and assertions, but no check-sat; if it is invalid, the answer is
+  // kUnknown. `rlimit` is in Z3's own steps; if they do not suffice, the answer is kUnknown.
   Satisfiable Check(const std::string& script, uint32_t rlimit);
 
   // The number of calls of Check, cached or not.

@@ -2,8 +2,9 @@
 //
 // The checker shares with the optimizer only the code that states the claim and the code that
 // executes graphs: graphs and operators' definitions (graph/), the text of rules and certificates,
-// the coverage of proofs (rewrite/rules/statement.h, coverage.h), and kernels/evaluate. It uses no
-// search, no cost, no matching and no prover.
+// the coverage of proofs (rewrite/rules/statement.h, coverage.h, proof_check.h), the check of a
+// rule's numbers (rewrite/rules/held_numbers.h), and kernels/evaluate. It uses no search, no cost,
+// no matching and no prover.
 #ifndef LEMMA_VERIFIER_CERTIFICATE_CHECK_H_
 #define LEMMA_VERIFIER_CERTIFICATE_CHECK_H_
 
@@ -55,15 +56,17 @@ struct CertificateCheck {
 };
 
 // Checks that the certificate's steps turn `input` into `output`:
-//   * the graphs, and the graph after each step, have the recorded hashes;
+//   * `input`, the graph after each step, and the graph after folding (without barriers) have the
+//     recorded hashes;
 //   * each rule is trusted, or true at its own sizes (verifier/certificate/mutant.h); its proof
 //     record is about its current statement; and each step is a match of its rule that the rule's
 //     proof covers (verifier/certificate/step.h);
 //   * each folded constant equals the reference evaluation bit for bit;
-//   * the last graph is `output`, node by node, apart from barriers and offloads (graph/barrier.h);
+//   * the graph after folding is `output`, node by node, apart from barriers and offloads
+//     (graph/barrier.h). If it is not, the same must hold for what options.as_written returns;
 //   * `input` and the graph after the last step, before folding, agree on random inputs and weights
-//     in the field of 2^61 - 1 elements. If they differ, each step is compared on its own, in the
-//     field or else in double. The steps that hold in double only
+//     in the field of 2^61 - 1 elements. If they differ, each step is compared on its own: in the
+//     field or else, unless its rule is bit_exact, in double. The steps that hold in double only
 //     (CertificateCheck::steps_in_double) divide the sequence of graphs into parts; the first and
 //     the last graph of each part must agree in the field. If an index lies outside its tensor
 //     because the field lacks a function that computes it, only the steps are compared;

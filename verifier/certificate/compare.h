@@ -19,8 +19,8 @@ absl::StatusOr<bool> AgreeInField(absl::Span<const Value> a, absl::Span<const Va
 
 // The same in double, on positive numbers and again on numbers of both signs; ignores
 // random.positive. Elements may differ by up to 2e-6 times the largest magnitude in a[i] (at least
-// 1). If a value in `a` has the type f16 or bf16, the factor is 1e-2 or 5e-2. Skips pairs of
-// elements if one is not finite.
+// 1). If a value in `a` has the type f16 or bf16, the factor is 1e-2 or 5e-2, respectively. Skips
+// pairs of elements of which at least one is not finite.
 absl::StatusOr<bool> AgreeInDouble(absl::Span<const Value> a, absl::Span<const Value> b,
                                    absl::Span<const Value> free, RandomValues random);
 

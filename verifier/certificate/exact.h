@@ -26,12 +26,12 @@ namespace lemma::certificate {
 // estimates of coefficients, denominators and degrees are upper bounds.
 absl::Status DecidedByField(const Value& a, const Value& b);
 
-// A hash for each element of `value`, in row-major order. It depends on how often the element reads
-// each element of each input; reads of the inputs in `finite`, whose elements are known to be
-// finite, do not count. The hash is the sum of these counts, each times a random number of the
-// field, drawn by `seed`. Different hashes show different reads. Equal hashes mean the same reads,
-// each as often, except with probability 2^-61. FailedPrecondition if an element makes 2^40 reads
-// or more.
+// A hash for each element of `value`, in row-major order. `value` must be computed from inputs of a
+// graph and constants, without weights. The hash depends on how often the element reads each
+// element of each input; reads of the inputs in `finite`, whose elements are known to be finite, do
+// not count. The hash is the sum of these counts, each times a random number of the field, drawn by
+// `seed`. Different hashes show different reads. Equal hashes mean the same reads, each as often,
+// except with probability 2^-61. FailedPrecondition if an element makes 2^40 reads or more.
 absl::StatusOr<std::vector<uint64_t>> ReadsOf(const Value& value,
                                               const absl::flat_hash_set<Value>& finite,
                                               uint64_t seed);
@@ -40,9 +40,10 @@ absl::StatusOr<std::vector<uint64_t>> ReadsOf(const Value& value,
 uint64_t DrawPrime(uint64_t seed);
 
 // Compares elements of `a` and `b`, which must have the same type, modulo `prime` on random inputs.
-// Takes the elements in a random order, drawn by `seed`, until about 2^25 steps of evaluation are
-// made. Returns the number of elements compared. FailedPrecondition if an element differs or cannot
-// be computed. The evaluator (modulo.cc) shares no code with kernels/evaluate.
+// Both must be computed from inputs of a graph and constants, without weights. Takes the elements
+// in a random order, drawn by `seed`, until about 2^25 steps of evaluation are made. Returns the
+// number of elements compared. FailedPrecondition if an element differs or cannot be computed. The
+// evaluator (modulo.cc) shares no code with kernels/evaluate.
 absl::StatusOr<int64_t> CompareModulo(const Value& a, const Value& b, uint64_t prime,
                                       uint64_t seed);
 

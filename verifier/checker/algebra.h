@@ -38,6 +38,8 @@ using Value = std::shared_ptr<const Polynomial>;
 inline Value Share(Polynomial p) { return std::make_shared<const Polynomial>(std::move(p)); }
 
 // The value of `fn` at a, b and c, in double. Ignores the arguments beyond the arity of `fn`.
+// NaN for the functions that store a number in a type (LEMMA_STORED_FN in
+// graph/expr/scalar_functions.inc): these do not occur in rules.
 double ValueAt(ScalarFn fn, double a, double b = 0, double c = 0);
 
 // The laws by which values are equal: one level for each float contract (docs/proofs.md).

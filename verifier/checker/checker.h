@@ -2,7 +2,8 @@
 // in check_rule.cc, ReplayProof in replay.cc.
 //
 // It shares with the prover only what states a claim: the rule's text form and terms (rewrite/) and
-// the operators' definitions (graph/). It uses no Z3, no normalization and no search.
+// the operators' definitions (graph/). It uses neither Z3 nor the normalization, and does not
+// search for proofs.
 #ifndef LEMMA_VERIFIER_CHECKER_CHECKER_H_
 #define LEMMA_VERIFIER_CHECKER_CHECKER_H_
 
@@ -48,9 +49,9 @@ struct Checked {
 // sides are well-formed and the precondition holds. Each element of an input is an indeterminate (a
 // variable of polynomials). But if an element of an input serves as an index, the elements of
 // integer inputs are small numbers. Each element of an output is a polynomial with rational
-// coefficients in the indeterminates and in atoms, which stand for nonlinear functions. Polynomials
-// are compared term by term, under the laws of the rule's float contract (docs/proofs.md).
-// Deterministic.
+// coefficients in the indeterminates and in further atoms (algebra.h), which stand for nonlinear
+// functions. Polynomials are compared term by term, under the laws of the rule's float contract
+// (docs/proofs.md). Deterministic.
 Checked CheckRule(const Substitution& rule, const Bounds& bounds = {});
 
 // The result of ReplayProof.

@@ -13,8 +13,9 @@
 
 namespace lemma::prover {
 
-// Finds upper bounds. First, a float that an integer type of up to 32 bits stores is clamped to the
-// type's range and truncated. Then these steps are tried, in this order:
+// Finds upper bounds. First, each conversion of a float to an integer type of up to 32 bits is
+// written out: the float is clamped to the type's range and truncated. Then these steps are tried,
+// in this order:
 //   * summands that are equal up to their sign cancel;
 //   * |x f(a) + y f(b)| <= |x| c |a - b| + |x + y| |f(b)|, for abs, tanh, erf, sin and cos, whose
 //     steepest slope is c, and for a maximum or minimum, which changes by at most the largest
@@ -35,8 +36,8 @@ class DifferenceBound {
   std::optional<UpperBound> Of(const NormalForm& difference, const Facts& context);
   const std::string& remainder() const { return remainder_; }
 
-  // `form` with stored values written out, and without products of a positive parameter and its
-  // inverse.
+  // `form` with conversions to integer types written out, and without products of a positive number
+  // or parameter and its inverse.
   NormalForm Prepared(const NormalForm& form, const Facts& context);
   // The form's own value as a sum of products of sizes and positive parameters. nullopt if it is
   // not of this kind. The coefficients are rounded as in Magnitude::Exactly.
@@ -71,11 +72,12 @@ class DifferenceBound {
                                            int depth);
   // `term` with atom i replaced by `factor`.
   std::vector<Summand> Replaced(const Summand& term, size_t i, const NormalForm& factor);
-  // The value of an atom that stores a number, or that rounds an integer; nullopt for other atoms.
+  // The value of an atom that converts a float to an integer type of up to 32 bits, or that rounds
+  // an integer; nullopt for other atoms.
   std::optional<NormalForm> WrittenOut(const Atom& atom, const Facts& context);
   // The summand with all such atoms replaced.
   NormalForm WrittenOut(const Summand& term, const Facts& context);
-  // `value` as an integer type stores it.
+  // `value`, converted to an integer type.
   NormalForm Stored(const NormalForm& value, DType dtype, const Facts& context);
   Atom PreparedAtom(const Atom& atom, const Facts& context);
   void SplitInverses(Summand* term);

@@ -30,8 +30,8 @@ class Magnitude {
 
   // The summand's value, if it is a product of positive numbers, sizes, positive parameters and
   // inverses of parameters. Rounded down, except that products of numbers are rounded to nearest,
-  // as the reader of rules rounds them. nullopt for other summands, for numbers below 2^-900, and
-  // for denominators that are not powers of two.
+  // as the reader of rules rounds them. nullopt for other summands, for numbers below 2^-900, for
+  // coefficients above 2^53, and for denominators that are not powers of two.
   std::optional<UpperBound> Exactly(const Summand& term, const Facts& context);
 
   // Whether the form shows that its value is an integer.

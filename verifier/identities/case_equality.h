@@ -37,7 +37,8 @@ class CaseEquality {
   // Only with Laws::kRealOnly.
   bool ByIdentities(const NormalForm& a, const NormalForm& b, const Facts& context);
   // Asks the solver whether `difference` is 0 (real_query.h), separately for both truth values of
-  // guards that mention no axis. `unit`: as in Normalizer::UseIdentities.
+  // guards that mention no axis. `defined`: as in RealQuery. `unit`: as in
+  // Normalizer::UseIdentities. `depth`: how many guards have been decided.
   bool ByQuery(const NormalForm& difference, const Facts& context,
                const std::set<std::string>& defined, int64_t unit, int depth);
 

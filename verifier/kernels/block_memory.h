@@ -6,7 +6,7 @@
 // the last full warpgroup. In a kernel without PrintedKernel::warpgroups, all threads are one role.
 // The threads of a role run in lockstep; roles run in any order that barriers allow. Conflicting
 // accesses of a cell are faults unless barriers order them. Vector clocks decide this: each role
-// counts its own releases, and knows how many releases of every other role it has seen. So one
+// counts its own steps at barriers, and knows up to which step it has seen every other role. So one
 // execution finds the conflicts of all orders.
 //
 // A product may read copied numbers only after its role has waited for the barrier phase to which

@@ -39,9 +39,9 @@ class RuleInstances {
   const std::vector<RuleInstance>& all() const { return all_; }
   // The counterexample of the first instance on which the sides differed; nullopt if there is none.
   const std::optional<Refuted>& counterexample() const { return counterexample_; }
-  // `instances`: positions in all(). Groups instances by the number of their `effects`. True if in
-  // one group, each effect that occurs in the group also occurs in a member of the group that is in
-  // `instances`. A group without such a member does not count.
+  // `instances`: positions in all(). Groups all instances by the number of their `effects`, and
+  // considers only groups with a member in `instances`. True if there is such a group in which
+  // these members together show each effect that any member of the group shows.
   bool ShowAllEffects(const std::vector<int>& instances) const;
 
  private:

@@ -28,8 +28,9 @@ struct GraphClaim {
   int operators = 0;
 };
 
-// What a weight stands for that has the same name, type and values in both graphs. Other weights
-// with values stand for these.
+// For which values of a weight the claim is made, if the weight has the same name, type and values
+// in both graphs. Any other weight has its stored values. A weight for which a graph stores no
+// values may have any values.
 enum class EqualWeights { kAnyValues, kStoredValues };
 
 // The claim that `a` and `b` compute the same outputs. With `cut`, floating-point values that both

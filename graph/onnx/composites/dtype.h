@@ -31,10 +31,10 @@ struct SmallCast {
 absl::StatusOr<SmallCast> ReadSmallCast(OnnxImport& node);
 // The attributes with which ONNX's Cast computes the same as the operator `cast`.
 std::vector<std::pair<std::string, OnnxAttr>> CastAttributes(DType to);
-// `x` as ONNX's Cast converts it. This differs from Cast above in two ways. A float that becomes an
-// integer of 4 or 2 bits is rounded to the nearest integer, ties to even, and wraps. A number that
-// becomes a small float saturates if how.saturate is true, or if it becomes an f4e2m1. One that
-// becomes an f8e8m0 is rounded to a power of two by how.round_mode.
+// `x` as ONNX's Cast converts it. This differs from Cast above in three ways. A float that becomes
+// an integer of 4 or 2 bits is rounded to the nearest integer, ties to even, and wraps. A number
+// that becomes a small float saturates if how.saturate is true (f4e2m1 saturates in Cast too). A
+// number that becomes an f8e8m0 is rounded to a power of two by how.round_mode.
 absl::StatusOr<Value> CastAsOnnx(OnnxImport& node, Value x, DType to, const SmallCast& how);
 
 }  // namespace lemma::ops

@@ -30,7 +30,8 @@ inline std::vector<DType> OnnxNumbers() {
 }
 
 // Exports a node as if its 16-bit floats were f32: operands are cast to f32, and results back. So
-// each result is computed in f32 and rounded once, as 16-bit floats are by definition.
+// each result is computed in f32 and rounded once, which is how Lemma computes with 16-bit floats
+// (graph/dtype.h).
 class InF32 : public OnnxExport {
  public:
   explicit InF32(OnnxExport* to) : to_(*to), results_(to->node().num_outputs()) {

@@ -13,12 +13,13 @@ namespace lemma {
 // The operator set from which on ONNX has the element type, if it is a small type; otherwise 1.
 int OpsetOfType(DType dtype);
 
-// The operator set from which on ONNX has the node's operator for its element types, if sets that
-// have the types may lack it: 21 for a transpose of small floats. Otherwise 1.
+// ONNX took some small types into an operator later than into the set of element types. For a node
+// of such an operator, the first operator set in which the operator takes the type: 21 for a
+// transpose of small floats. 1 for all other nodes.
 int OpsetOfOperator(const Node& node);
 
-// Whether the node has operands or results of types for which ONNX lacks the operator: of small
-// types, it has only casts and a few operators that move elements.
+// Whether the node has operands or results of small types and is no cast, reshape or transpose. The
+// export writes only these three operators on small types.
 bool NeedsWiderTypes(const Node& node);
 // Writes the node with i8, u8 or f32 in place of small types, with casts before and after it.
 // Unimplemented if the operator's results would then have other types than these.

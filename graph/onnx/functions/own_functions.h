@@ -12,7 +12,7 @@ namespace lemma {
 
 // The domain of these functions. Its nodes mean operators of Lemma (OpDef::onnx_import).
 constexpr char kOwnDomain[] = "lemma";
-// What a model needs to contain such a function: this operator set and this IR version.
+// A model that contains such a function needs at least this operator set and this IR version.
 constexpr int kFunctionOpset = 13, kFunctionIrVersion = 8;
 
 // The function `name` of kOwnDomain, in ONNX's operator set `opset`, which must be at least

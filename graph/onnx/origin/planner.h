@@ -25,8 +25,8 @@ class Planner {
   // the planner.
   Planner(const Graph& graph, const OnnxOrigin& origin, const absl::flat_hash_set<int>& banned);
   OriginPlan Run();  // to be called once
-  // After Run: whether the kept node is an If of which a result that the model reads is not needed
-  // any more, because a rewrite replaced it. The If would compute that result for nothing.
+  // After Run: whether the kept node is an If, and the graph no longer needs a result of it because
+  // a rewrite replaced this result, which the model reads. The If would compute it for nothing.
   bool IsPartlyUsed(int number, const OriginPlan& plan) const;
 
  private:

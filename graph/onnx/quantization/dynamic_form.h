@@ -16,8 +16,8 @@ namespace lemma {
 // Replaces each chosen product of x and a weight by
 //   y = cast(MatMulInteger(q, w, z)) · (s · s_w) + bias, (q, s, z) = DynamicQuantizeLinear(x)
 // or the same with ConvInteger. Here w are the weight's integers, s_w their scales, q the integers
-// that stand for x, s their scale and z their zero point.
-// `notes` receives the lines of QuantizedModel::notes.
+// that stand for x, s their scale and z their zero point. If the weight's integers are u8, their
+// zero point is a fourth operand. `notes` receives the lines of QuantizedModel::notes.
 absl::Status WriteDynamicForm(const QuantizableModel::Impl& model, const QuantizationPlan& plan,
                               ModelEditor* editor, std::vector<std::string>* notes);
 

@@ -26,7 +26,8 @@ class ModelEditor {
   // Adds an initializer and returns its name, NewName(base).
   std::string AddConstant(const std::string& base, const Tensor& tensor);
 
-  int size() const { return static_cast<int>(nodes_.size()); }  // of the original graph
+  // The number of nodes of the original graph.
+  int size() const { return static_cast<int>(nodes_.size()); }
   // The node at this position of the original graph.
   onnx::NodeProto& node(int position) { return nodes_[static_cast<size_t>(position)]; }
   void Remove(int position) { removed_.insert(position); }
@@ -60,7 +61,8 @@ class ModelEditor {
   void NeedDomain(const std::string& domain);
 
   // Adds the function `name` of own_functions.h. The operator set must be kFunctionOpset or later.
-  // InvalidArgument if the model has another function of this name.
+  // InvalidArgument if the model has another function of this name. Adds a line to `notes` if the
+  // IR version has to be raised.
   absl::Status NeedFunction(const std::string& name, std::vector<std::string>* notes);
 
   // The edited model; the editor must not be used afterwards. Adds a line to `notes` if the IR
@@ -76,7 +78,7 @@ class ModelEditor {
 
   const ModelIndex& index_;
   onnx::ModelProto model_;         // its nodes are in nodes_ until Finish
-  int64_t needed_ir_version_ = 0;  // that a raised operator set needs
+  int64_t needed_ir_version_ = 0;  // that a raised operator set or a function needs
   std::vector<onnx::NodeProto> nodes_;
   std::map<int, std::vector<onnx::NodeProto>> before_, after_;
   std::map<std::string, int> makers_;  // of renamed outputs

@@ -34,7 +34,8 @@ struct QuantizableOp {
   std::string name;  // of the node, or of its result if the node has none
   std::string type;  // "Conv"
   QuantizedRole role = QuantizedRole::kProduct;
-  std::vector<std::string> reads;  // its operands that are not constants
+  // Its operands that are not constants; for a selection, the first operand only.
+  std::vector<std::string> reads;
   std::string result;              // the result of the last follower, or of the operator itself
   std::vector<std::string> inner;  // results of the operator and of its followers; last: `result`
   std::string weight, bias;        // names of the constants; "": none

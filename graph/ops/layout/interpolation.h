@@ -1,4 +1,4 @@
-// Computes what ONNX's Resize and Upsample do along one axis, and implements their linear and cubic
+// Computes how ONNX's Resize and Upsample change one axis, and implements their linear and cubic
 // modes. resize.cc imports the two operators.
 #ifndef LEMMA_GRAPH_OPS_LAYOUT_INTERPOLATION_H_
 #define LEMMA_GRAPH_OPS_LAYOUT_INTERPOLATION_H_

@@ -29,7 +29,8 @@ struct ProductSize {
 
 // A block computes rows * columns elements, in steps of `depth` products per element. Each thread
 // computes thread_rows * thread_columns of these elements. On tensor cores, each warp computes this
-// many, and `depth` counts 32-bit words: TF32 numbers, pairs of 16-bit numbers, or four bytes.
+// many, and `depth` counts 32-bit words: f32 or TF32 numbers, pairs of 16-bit numbers, or four
+// bytes.
 // `stages` > 0: the tile is for warpgroups (bulk_tile.cc), shared memory holds the factors of
 // `stages` steps, and `copy_warps` additional warps fetch the factors.
 struct TileShape {

@@ -9,7 +9,7 @@
 
 namespace lemma::cpu {
 
-// What CheckBlocks proved.
+// The numbers of facts that CheckBlocks proved.
 struct BlockEvidence {
   int64_t applications = 0;  // of operators to blocks, each by the operator's definition
   int64_t values = 0;        // of the graph before, put together from blocks

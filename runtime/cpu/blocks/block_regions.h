@@ -56,8 +56,9 @@ class BlockRegions {
   BlockRegions(const Graph& graph, const BlockOptions& options)
       : options_(options), graph_(graph), uses_(graph) {}
 
-  // The region around a node of Seeds(), if there is one that gains something. Its axes that no
-  // node sums over come first; of the digits of one dimension, the outer ones.
+  // The region around a node of Seeds(), if there is one that gains something. The axes are in this
+  // order: the outer digits of a dimension come before its inner digits and, where this leaves a
+  // choice, axes that no node sums over come first.
   std::optional<BlockRegion> Around(int seed);
 
   // The nodes with large results, the largest first.
@@ -67,7 +68,8 @@ class BlockRegions {
   std::vector<Digit> DividedDigits(const BlockRegion& region, int node, size_t input);
   // The digits of the node's result; none for axes that the node sums over.
   static std::vector<Digit> ResultDigits(const BlockRegion& region, int node);
-  // Whether the node reads and writes each axis at one index.
+  // Whether the node sums over each axis or carries its dimension (carried_dims.h). False for a
+  // node, such as a reshape, that has an axis only because it moves elements.
   bool CarriesAll(const BlockRegion& region, int node);
 
   // Whether the result is too large to be kept whole beside the region last found.
@@ -111,7 +113,9 @@ class BlockRegions {
   const BlockOptions options_;
   const Graph graph_;
   const UseTable uses_;
-  int64_t floor_ = 0;  // a value of the region of as many bytes or more is read only inside
+  // A value of the region with at least this many counted bytes (CountedBytes) is read only inside
+  // the region, unless it is a sum or an output of the graph.
+  int64_t floor_ = 0;
 };
 
 }  // namespace lemma::cpu

@@ -1,5 +1,6 @@
-// Products of 8-bit integers less their zero points, which CUDA kernels multiply as bytes on tensor
-// cores: stores their known factors in 8 bits, and finds the nodes that compute factors.
+// Stores known factors of products in 8 bits, and finds the nodes that compute such factors. The
+// factors are 8-bit integers less their zero points, which CUDA kernels multiply as bytes on tensor
+// cores.
 #ifndef LEMMA_RUNTIME_CUDA_FUSION_BYTE_FACTORS_H_
 #define LEMMA_RUNTIME_CUDA_FUSION_BYTE_FACTORS_H_
 

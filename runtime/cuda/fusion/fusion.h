@@ -12,11 +12,12 @@
 namespace lemma::cuda {
 
 struct Fusion {
-  // By node: its group; -1 for inputs, static values, aliases, and nodes of several groups.
+  // By node: its group; -1 for inputs, aliases, nodes of several groups, and static values that are
+  // in no group.
   std::vector<int> group_of;
   // Positions of the nodes of each group, ascending. The outputs of the last node are the group's.
-  // Only factors of products of bytes, and factors rounded to TF32, may be in several groups;
-  // group_of is then -1, or the group whose only result the factor is.
+  // Only nodes of `byte_factors` (see Fuse), which may be static, and factors rounded to TF32 may
+  // be in several groups; group_of is then -1, or the group whose only result the factor is.
   std::vector<std::vector<int>> groups;
   // By node: whether its output is its operand's memory, read in the same order: an operator that
   // keeps the elements and their order, such as a reshape or a barrier, or a cast from 16 bits to
@@ -43,8 +44,8 @@ struct Fusion {
 //
 // An operator with reductions meets the last condition if the group's other operators have none,
 // and all that stand between it and the group's result are element-wise and have the value's shape
-// (an epilogue). It also does so if the whole group is still one kernel by row (grid_program.h),
-// such as a normalization written as small operators.
+// (an epilogue). It also does so if the whole group is still one kernel by row
+// (kernels/codegen/grid_program.h), such as a normalization written as small operators.
 //
 // If users read an operator's result at indices that are loaded from a tensor (as in a gather), the
 // operator joins only if it is a transpose, or element-wise over operands of its own shape. An

@@ -1,5 +1,5 @@
-// Products of a few rows with weights that are known integers of 4 or 8 bits times known scales, as
-// in a step of a decoder: keeps the weights packed in the device's memory. The kernel of the
+// Keeps weights packed in the device's memory if they are known integers of 4 or 8 bits times known
+// scales, and are multiplied by a few rows only, as in a step of a decoder. The kernel of the
 // product unpacks them, so that its time is the time to read few bytes.
 #ifndef LEMMA_RUNTIME_CUDA_FUSION_NARROW_WEIGHTS_H_
 #define LEMMA_RUNTIME_CUDA_FUSION_NARROW_WEIGHTS_H_
@@ -12,14 +12,15 @@
 
 namespace lemma::cuda {
 
-// `graph`, where the weight of such a product is computed from bytes: two integers of 4 bits, or
-// one of 8, less a zero point, times the scale of their block. Every weight keeps its bits.
+// `graph`, where the weight of such a product is computed from bytes. Each byte holds two integers
+// of 4 bits or one of 8 bits. A weight is an integer less a zero point, times the scale of its
+// block. Every weight stays the same, bit for bit.
 //
 // This applies to matrix products of at most 8 rows with a weight [depth, columns] of f32, f16 or
 // bf16 and at least 65,536 elements. The weight must be integers of magnitude at most 255 times
 // scales, with elements perhaps moved, and both must have known values. Blocks of 32 or more
 // adjacent weights of each column must have one scale; the depth must be a multiple of the block.
-// Other weights stay as they are.
+// The integers of a block must differ by less than 256. Other weights stay as they are.
 Graph StoreNarrowWeights(const Graph& graph, NodeTraitsCache& traits);
 
 // By node: whether it unpacks such a weight, in the form that StoreNarrowWeights gives it. Fusion

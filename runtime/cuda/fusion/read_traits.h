@@ -13,7 +13,7 @@ namespace lemma::cuda {
 struct ReadTraits {
   bool reduces = false;     // whether there is a reduction
   bool multiplies = false;  // whether one of them is a sum of products
-  int functions = 0;        // scalar functions; per element if nothing is reduced
+  int functions = 0;        // the number of scalar functions in the definition
   // By input: the number of reads. A read counts once for each combination of values of the
   // variables in its index, so a broadcast element counts once. Open sizes count as 1.
   std::vector<double> reads;

@@ -12,7 +12,9 @@ namespace lemma::cuda {
 
 struct RoundedFactors {
   Graph graph;
-  int products = 0;  // operators whose factors are rounded (kF32: would be rounded)
+  // The number of operators whose factors are rounded. With kF32 and kStored, which round nothing:
+  // the number of operators whose factors could be rounded.
+  int products = 0;
   // The other operators that kernels on tensor cores compute. `graph` computes them without
   // rounding, for one of these reasons: a factor is not an operand in f32; the operator also reads
   // the factor outside of the product; in kF32x3, it does more to the sum than add a tensor.

@@ -97,9 +97,9 @@ using emulated_memory::BulkMap;
 constexpr int kWarp = 32;
 constexpr size_t kStackBytes = 128 * 1024;
 
-// What a thread waits for. kReady: nothing. kAtWarp: the threads of its warp. kAtSyncThreads: the
-// threads of SyncThreads. kAtBlock: the block. kAtPhase: a phase of a BulkBarrier (WaitFor).
-// kAtTurn: its warpgroup's turn (TakeTurn). kDone: the thread has ended.
+// The state of a thread. kReady: it waits for nothing. It waits for: kAtWarp: the threads of its
+// warp; kAtSyncThreads: the threads of SyncThreads; kAtBlock: the block; kAtPhase: a phase of a
+// BulkBarrier (WaitFor); kAtTurn: its warpgroup's turn (TakeTurn). kDone: the thread has ended.
 enum class State { kReady, kAtWarp, kAtSyncThreads, kAtBlock, kAtPhase, kAtTurn, kDone };
 // A warpgroup has 128 threads. Warpgroups take turns: the turn of a warpgroup begins when all
 // threads of another warpgroup have passed it on (PassTurn) and all its own threads wait for it
@@ -306,16 +306,16 @@ inline float Truncated(double x) {
   return nearest;
 }
 
-// mma.sync: adds a product A·B that has 16 x 8 elements and a depth of 8 words. A word holds
-// Words::kNumbers numbers; Words::Number reads them. Lane l of the warp passes:
+// mma.sync: adds a product A·B that has 16 x 8 elements and a depth of 8 words of 32 bits, each of
+// which holds one or more numbers. Lane l of the warp passes:
 //   * in a[r + 2h], word l%4 + 4h of row l/4 + 8r of A,
 //   * in b[h], word l%4 + 4h of column l/4 of B.
 //
 // The lane's upper[j] and lower[j] are the sums in column 2(l%4) + j of row l/4 and of row l/4 + 8.
 //
-// The first lane that goes on computes the sums of all lanes, which wait with their sums at hand:
-// add_rows(sums, a, b) adds to the sums of 8 columns the product of a row of A, 8 words, and B; its
-// word k of column c is b[k][c].
+// The first lane that goes on computes the sums of all lanes, which wait with their sums at hand.
+// It calls add_rows(sums, a, b), which adds the product to sums[row][column]; a[row][k] is word k
+// of a row of A, and b[k][column] is word k of a column of B.
 template <class Sum, class AddRows>
 void MultiplyAddBy(Sum* upper, Sum* lower, const unsigned int* a, const unsigned int* b,
                    const AddRows& add_rows) {
@@ -357,6 +357,8 @@ void MultiplyAddBy(Sum* upper, Sum* lower, const unsigned int* a, const unsigned
   for (int lane = 0; lane < kWarp; ++lane) of(lane).sums[0] = nullptr;
 }
 
+// The product of floats, whose sums are truncated. A word holds Words::kNumbers numbers;
+// Words::Number reads them.
 template <class Words>
 void MultiplyAdd(float* upper, float* lower, const unsigned int* a, const unsigned int* b) {
   MultiplyAddBy(upper, lower, a, b, [](float(*sums)[8], const auto& left, const auto& right) {

@@ -34,8 +34,8 @@ class EmulatedPlans {
   int ByteProductsOf(size_t i) const;
 
   // Runs plan `i`. `seed` chooses one of the orders of launches that Launch::after allows. If
-  // `products` is true, RunGemm (host_gemm.h) computes the products that ProductsOf counts, not
-  // their kernels.
+  // `products` is true, RunGemm (tests/kernels/codegen/host_gemm.h) computes the products that
+  // ProductsOf counts, not their kernels.
   absl::StatusOr<std::vector<Tensor>> Run(size_t i, absl::Span<const Tensor> inputs, uint64_t seed,
                                           bool products = false) const;
   // Runs plan `i` in two orders, with the seeds `seed` and `seed` + 1; the second run passes true

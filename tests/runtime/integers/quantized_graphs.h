@@ -74,7 +74,8 @@ class Builder {
     return IsConv() ? Op("conv2d", {x, w}, product_.attrs) : Op("matmul", {x, w});
   }
   bool IsConv() const { return product_.w.size() == 4; }
-  // One random number in [low, high) for each channel of the result.
+  // One random number in [low, high) for each channel of the result, in a shape that broadcasts
+  // over the weight if `of_weight` is true, and otherwise over the result.
   Value PerChannel(double low, double high, bool of_weight) {
     const int64_t channels = IsConv() ? product_.w[0] : product_.w[1];
     Shape shape = {channels};

@@ -36,7 +36,8 @@ class GraphRunner {
                                                            Seen* seen) const;
   // As RunReal, but rounds the results of each operator to their types.
   absl::StatusOr<std::vector<Tensor>> RunTyped(const std::vector<Tensor>& inputs) const;
-  // Computes in the field. Only for graphs for which rational() is true.
+  // Computes in the field (graph/expr/field.h). Functions that are not rational are pseudo-random
+  // there: results that differ say something about real numbers only if rational() is true.
   absl::StatusOr<std::vector<std::vector<Field>>> RunField(
       const std::vector<std::vector<Field>>& inputs) const;
 

@@ -36,7 +36,7 @@ referee::RefereeResult JudgeGraphs(const Graph& before, const Graph& after,
                                    const std::vector<Substitution>* rules = nullptr,
                                    int64_t work = kWork);
 
-// What is wrong with the certificate for these graphs; "" if it is right.
+// The problem that the check of the certificate finds for these graphs; "" if there is none.
 std::string ProblemOf(const referee::RefereeCertificate& certificate, const Graph& before,
                       const Graph& after);
 

@@ -24,7 +24,7 @@ enum class Type {
   kDouble,
   kElement,  // an element of a tensor, as it is stored
   kPointer,  // a position in the block's shared memory, in bytes from the memory's start
-  kWord,     // 32 bits, with one or two factors of a product on tensor cores
+  kWord,     // 32 bits, with one, two or four factors of a product on tensor cores
   kRow,      // the prelude's StreamedRow
 };
 const char* NameOf(Type type);

@@ -1,4 +1,5 @@
-// Scaled dot-product attention, which all attention operators have in common.
+// Scaled dot-product attention, which all attention operators except LinearAttention have in
+// common.
 #ifndef LEMMA_GRAPH_ONNX_COMPOSITES_TRANSFORMER_CORE_H_
 #define LEMMA_GRAPH_ONNX_COMPOSITES_TRANSFORMER_CORE_H_
 

@@ -18,7 +18,7 @@ namespace lemma {
 // weights of `readers` are multiplied by the same numbers, the model computes the same over the
 // real numbers. data/rules/equalization.txt has the identities.
 struct ChannelLink {
-  std::string value;  // what the products read
+  std::string value;  // the value that the products read
   int64_t channels = 0;
   std::vector<ScaledOperand> makers, readers;
   // Only EqualizableLinks sets these: the weight of the product that makes the value; the scale

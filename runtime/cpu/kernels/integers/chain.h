@@ -45,7 +45,7 @@ struct ChainStep {
   };
   Kind kind = Kind::kAdd;
   bool on_other = false;  // changes `other` instead of x; not for kLoad…, kKeep and k…Other
-  // Of one argument, as kernels/lanes computes it on floats.
+  // A function of one argument, computed as kernels/lanes computes it on floats.
   ScalarFn function = ScalarFn::kNeg;
   float number = 0, offset = 0, low = 0, high = 0;
   const void* data = nullptr;  // row i begins at element i * data_step; vectors have one row

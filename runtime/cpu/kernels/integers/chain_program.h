@@ -42,7 +42,7 @@ class ChainProgram {
   struct Block {
     int64_t row = 0, column = 0;  // of its first element
     int64_t rows = 0, columns = 0;
-    // By input of the spec that has the result's shape: elements between its rows.
+    // By input of the spec that has the result's shape: elements from one row to the next.
     absl::Span<const int64_t> row_steps;
   };
 

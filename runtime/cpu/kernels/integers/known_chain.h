@@ -17,7 +17,8 @@ namespace lemma::cpu {
 class KnownChain {
  public:
   // The chain that computes the spec's last node from `start`, an f32 value that a node before it
-  // computes. nullopt if there is none, or if it reads more than `start` and known single numbers.
+  // computes. nullopt if there is none, if it reads more than `start` and known single numbers, or
+  // if HasIntegerTiles (tiles.h) is false.
   static std::optional<KnownChain> Compile(const CpuKernelSpec& spec, const Value& start,
                                            const StaticValues& statics);
 

@@ -42,7 +42,7 @@ struct IntegerProduct {
 };
 
 // `head` as an IntegerProduct; nullopt if it is another application, if a sum in f32 may not fit,
-// or if the machine gains nothing by integers.
+// or if integers gain nothing, on this machine or for so few columns.
 std::optional<IntegerProduct> IntegerProductOf(const Node& head);
 
 // A static f32 value `integers` * scale, element by element. The shape of `integers` is the

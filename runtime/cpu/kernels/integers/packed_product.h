@@ -88,8 +88,8 @@ class PackedProduct {
   void MultiplyByPanel(const Element* patch, const std::vector<Weight>& panels, int zero_in_bytes,
                        int64_t count, int64_t first, int64_t last, int32_t* sums,
                        int64_t step) const;
-  // One panel or, of bytes, up to two. `start`: with bytes, what is added to the sums of each
-  // column.
+  // Multiplies one panel or, with bytes, up to two. `start`: with bytes, the numbers that are added
+  // to the sums of each column.
   template <class Element, class Weight>
   void MultiplyPanels(const std::vector<const Element*>& rows, const Weight* panel, int panels,
                       const uint32_t* start, int32_t* sums, int64_t step) const;

@@ -32,7 +32,8 @@ struct BlockProgram {
   int64_t rows = 0, columns = 0;
   LoopProgram program{nullptr};
   Arithmetic arithmetic = Arithmetic::kFloat;
-  std::vector<int> operands;  // inputs of the spec, in the program's order, behind the product
+  // The inputs of the spec that the program reads after the product, in the program's order.
+  std::vector<int> operands;
   std::vector<EpilogueGraph::Form> forms;
   DType from = DType::kF32, to = DType::kF32;
 };

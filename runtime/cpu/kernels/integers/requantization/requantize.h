@@ -55,8 +55,8 @@ class Requantization {
     int64_t y_step = 0;
   };
 
-  // For each kPanelColumns columns begun, x must have kPanelColumns sums. `first` must be a
-  // multiple of kPanelColumns, and 0 after OfElements. y may be `other`, or x if x holds 8-bit
+  // If x holds sums, the rows of x are read up to a multiple of kPanelColumns columns. `first` must
+  // be a multiple of kPanelColumns, and 0 after OfElements. y may be `other`, or x if x holds 8-bit
   // integers; in both cases the row steps must be equal.
   void Run(const Rows& rows, IntegerIsa isa = BestIntegerIsa()) const;
 
@@ -65,9 +65,10 @@ class Requantization {
   static constexpr int64_t kBlock = 64;  // columns that are computed together
 
   // The result of a stage is the nearest integer to x * factor + other * other_factor + addend,
-  // within [low, high], unless that number is more than `reach` away from the integer. x is the sum
-  // or the result of the stage before. If there are slopes, the sum is multiplied by the slope
-  // where it is negative, and `after` is added; other_is_after: so is the term of `other`, not
+  // within [low, high]. If that number is more than `reach` away from the integer, the exact
+  // computation decides. x is the number with which the computation begins, or the result of the
+  // stage before. If there are slopes, the number is multiplied by the slope where it is negative,
+  // and then `after` is added. other_is_after: the term of `other` is added with `after`, not
   // before.
   struct Stage {
     std::vector<float> factor, addend;  // of each column; filled up with zeros
@@ -84,7 +85,7 @@ class Requantization {
   Rows Part(const Rows& all, int64_t row, int64_t rows, int64_t column, int64_t columns) const;
   // The exact computation, of at most kBlock columns.
   void RunSteps(const Rows& rows, IntegerIsa isa) const;
-  // The short computation, of at most kBlock columns. Writes the numbers of the rows that hold a
+  // The short computation, of at most kBlock columns. Writes the indices of the rows that hold a
   // doubtful number to `doubtful`, which must have room for all rows, and returns how many these
   // are; their results are not stored. `factors`: of the first stage; nullptr: the stage's own.
   int64_t RunShortly(const Rows& rows, const float* factors, int64_t* doubtful) const;
