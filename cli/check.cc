@@ -168,7 +168,7 @@ absl::StatusOr<int> Check(const CheckFlags& flags, const Positional& files) {
 absl::StatusOr<int> RunCheck(Arguments arguments) {
   CheckFlags check;
   Flags flags("check", "IN OUT CERTIFICATE",
-              "Repeats what lemma optimize says it did, by a small checker that shares no code "
+              "Repeats what lemma optimize says it did, by a checker that shares no code "
               "with it, or the proof of lemma referee, without its search. Exit status 1 if the "
               "certificate is not of these models or anything in it "
               "is wrong; the step is named. With --plan, of one model: whether the back end's "

@@ -128,7 +128,7 @@ absl::StatusOr<Acceptance> AcceptSymbolic(Backend* backend, const Graph& input,
   return accepted;
 }
 
-// Whether the best graph's price is below the input's by as much as a measured time must be.
+// Whether the best graph's price is clearly below the input's: for times, by 1 %.
 bool PaysByPrice(const SearchRun& run) {
   constexpr double kLeastGain = 0.01;
   if (!run.options.replay.empty()) return true;  // its steps have no price

@@ -30,9 +30,9 @@ RuleStats StatsOf(const std::vector<Substitution>& rules) {
   RuleStats stats;
   for (const Substitution& rule : rules) {
     ++stats.rules;
-    const bool usable = ProofProblem(rule).empty();
-    stats.usable += usable ? 1 : 0;
-    const bool stale = !usable && rule.proof.verdict == ProofRecord::Verdict::kProved;
+    stats.usable += ProofProblem(rule).empty() ? 1 : 0;
+    const bool stale = rule.proof.verdict == ProofRecord::Verdict::kProved &&
+                       !OutdatedRecord(rule).empty();
     ++stats.records[stale ? "stale" : Name(rule.proof.verdict)];
     ++stats.contracts[Name(rule.contract)];
     ++stats.kinds[KindOf(rule)];

@@ -171,11 +171,14 @@ class StepBuilder {
     return f_.status();
   }
 
-  bool Trains(const Node& node) const {
+  bool IsFrozen(const Node& node) const {
     const auto& frozen = options_.frozen;
+    return std::find(frozen.begin(), frozen.end(), node.name()) != frozen.end();
+  }
+
+  bool Trains(const Node& node) const {
     return node.kind() == Node::Kind::kWeight && IsFloat(node.type(0).dtype) &&
-           node.type(0).rank() > 0 && running_.count(node.name()) == 0 &&
-           std::find(frozen.begin(), frozen.end(), node.name()) == frozen.end();
+           node.type(0).rank() > 0 && running_.count(node.name()) == 0 && !IsFrozen(node);
   }
 
   absl::Status CheckFrozen() const {
@@ -238,7 +241,7 @@ class StepBuilder {
   void NoteScalar(const Node& node) {
     if (node.is_op() || !IsFloat(node.type(0).dtype) || node.type(0).rank() > 0) return;
     const bool is_weight = node.kind() == Node::Kind::kWeight;
-    if (is_weight) untrained_.push_back({node.name(), "it has no dimensions"});
+    if (is_weight && !IsFrozen(node)) untrained_.push_back({node.name(), "it has no dimensions"});
   }
 
   // A weight stored in a narrow type is updated in f32 and rounded where the model uses it.

@@ -245,6 +245,15 @@ TEST(StatsTest, CountsRecordsAndKinds) {
   EXPECT_THAT(stats.kinds, ElementsAre(Pair("fewer operators", 2)));
 }
 
+// The contract `bounded` is proved, and no search may use it.
+TEST(StatsTest, BoundedRulesAreProvedAndNotUsable) {
+  const auto file = api::LoadRulesFile("data/rules/bounded.txt");
+  ASSERT_TRUE(file.ok()) << file.status();
+  const api::RuleStats stats = api::StatsOf(file->rules);
+  EXPECT_EQ(stats.usable, 0);
+  EXPECT_THAT(stats.records, ElementsAre(Pair("proved", 20)));
+}
+
 constexpr char kTaso[] = "tests/rewrite/taso/sample_rules.pb";
 
 TEST(ImportTasoTest, ProvesAndWrites) {

@@ -271,6 +271,17 @@ TEST(TrainingStepTest, FrozenAndUnusedWeightsStay) {
   EXPECT_THAT(step.graph.input_names(), ElementsAre("x", "labels", "lr", "b"));
 }
 
+// A weight without dimensions is not trained, and the step says so, unless it is frozen.
+TEST(TrainingStepTest, AFrozenScalarIsNotNoted) {
+  const std::string text =
+      "graph g(x: f32[2,1], w: weight f32[1] = [1.0], c: weight f32[] = fill 2.0) {\n"
+      "y = mul(mul(x, w), c)\n return y }";
+  TrainingOptions options = MeanSquares();
+  EXPECT_EQ(StepOf(text, options).untrained.size(), 1);
+  options.frozen = {"c"};
+  EXPECT_EQ(StepOf(text, options).untrained.size(), 0);
+}
+
 std::string ErrorOf(const std::string& text, const TrainingOptions& options) {
   auto step = BuildTrainingStep(*ParseGraph(text), options);
   EXPECT_FALSE(step.ok());
