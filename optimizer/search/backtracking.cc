@@ -232,6 +232,7 @@ class BacktrackingRun {
       if (*before != nullptr && *after != nullptr) {
         const PlanDifference difference = DifferenceOf(**before, **after);
         auto times = CompareTimes(difference, &costs_);
+        if (absl::IsCancelled(times.status())) return absl::OkStatus();
         if (!times.ok()) return times.status();
         step->change = {times->ns, times->error_ns, CannotLose(difference, &costs_)};
       }
