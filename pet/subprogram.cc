@@ -56,8 +56,8 @@ class Finder {
     return IsSum(node);
   }
 
-  // A node that only concatenates or adds results of one operator, with these applications; empty
-  // if the node is not of this form.
+  // A node that combines results of one operator algebraically (IsAlgebra), such as a concatenation
+  // or an addition, with these applications; empty if the node is not of this form.
   std::vector<NodePtr> Joined(const NodePtr& node) {
     if (node->inputs().size() < 2 || node->num_outputs() != 1 || !IsAlgebra(*node)) return {};
     std::vector<NodePtr> part;

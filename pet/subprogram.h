@@ -30,8 +30,8 @@ struct SubprogramOptions {
 //   * single operators that sum products;
 //   * chains of up to max_ops such operators whose inner values nothing else uses;
 //   * groups of any number of applications of one such operator, whose results one other operator
-//     combines and nothing else uses. The other operator concatenates or adds them, or computes
-//     only with +, -, * and / (IsAlgebra in pet/mutants/contraction.h).
+//     combines and nothing else uses. The other operator computes only with +, -, * and /
+//     (IsAlgebra in pet/mutants/contraction.h), as a concatenation and an addition do.
 // The subprograms are in the order in which their outputs occur in the graph; equal subprograms are
 // listed once.
 absl::StatusOr<std::vector<Subprogram>> SubprogramsOf(const Graph& graph,

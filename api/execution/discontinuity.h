@@ -15,8 +15,8 @@ namespace lemma::api {
 
 // The outputs "in double" are the outputs that the definitions give if values between operators are
 // not rounded, but stay in double. If rounding moves a value across a discontinuity, two executions
-// may both be far from the outputs in double. One of them may then be at most kMostTimesAsFar times
-// as far away as the other.
+// may both be far from the outputs in double. DifferByADiscontinuity accepts this only if the
+// second execution is at most kMostTimesAsFar times as far from them as the first one.
 constexpr double kMostTimesAsFar = 4;
 
 // Inputs near `inputs`: every float is changed by up to `by` of itself, at random.
@@ -34,7 +34,10 @@ absl::StatusOr<bool> AgreesNearby(const Graph& graph, Executable* expected, Exec
 // Returns true if the outputs in double of the two graphs agree, and one of these conditions holds:
 //   - the executions agree on some inputs near `inputs` (AgreesNearby);
 //   - the outputs of `run_before` differ from the outputs in double by more than rounding explains,
-//     and the outputs of `run_after` differ from them at most kMostTimesAsFar times as much.
+//     and the outputs of `run_after` differ from them at most kMostTimesAsFar times as much. Both
+//     differences are in units of the output's tolerance. If an output with the tolerance 0
+//     (integers, truth values, small floats) differs, or if a difference is infinite, only the
+//     first condition can hold.
 // Executes both graphs once by their definitions, on `threads` threads, and both executables up to
 // seven times.
 absl::StatusOr<bool> DifferByADiscontinuity(const Graph& before, Executable* run_before,

@@ -130,7 +130,8 @@ class IdiomBuilder {
   int names_ = 0;
 };
 
-// As RandomIdiom (idioms.h), but only idioms of activations, normalizations and products.
+// As RandomIdiom (idioms.h), but only idioms of element-wise operators, normalizations, products
+// and attention.
 std::optional<Graph> RandomArithmeticIdiom(uint64_t seed);
 // As RandomIdiom, but only idioms of convolutions, poolings, transposes, slices and the like.
 std::optional<Graph> RandomLayoutIdiom(uint64_t seed);

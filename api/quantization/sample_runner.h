@@ -32,8 +32,9 @@ class SampleRunner {
       : import_(std::move(import)), execution_(std::move(execution)), dims_(std::move(dims)) {}
 
   // Executes the model and returns its outputs, in the order of graph(). The model is imported and
-  // compiled again if the sample's tensors do not have the types of the graph's inputs, or if
-  // values of inputs became constants.
+  // compiled again if the sample's tensors do not have the types of the graph's inputs, or if the
+  // last import made values of inputs part of the graph (ImportedModel::fixed_inputs): then every
+  // sample is imported anew.
   absl::StatusOr<std::vector<Tensor>> Run(const Sample& sample);
   // Only imports and compiles, as Run would.
   absl::Status Prepare(const Sample& sample);

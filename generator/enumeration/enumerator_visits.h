@@ -30,7 +30,10 @@ void Enumerator::VisitExtensions(const NodeSet& set, absl::Span<const NodeRun> r
   // Outputs of the set.
   struct Output {
     uint32_t bit;
-    bool is_unique;  // no graph that could be in the same class has this output
+    // Whether no other term has the output's key; if `which` is kDecomposable, whether no
+    // indecomposable graph with several outputs has an output with this key. A graph with a unique
+    // output is left out, except if `which` is kAll.
+    bool is_unique;
     uint64_t key;
   };
   std::array<Output, kMostOps * kMostOutputs> outputs;

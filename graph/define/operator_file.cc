@@ -104,7 +104,8 @@ ExprAttrs SymbolicAttributes(const OperatorText& op) {
   return attrs;
 }
 
-// Reads the definition for symbolic sizes, with lists of sizes of one length after another.
+// Reads the definition for symbolic sizes. The first list of sizes has length 1, the second one
+// length 2, and so on.
 absl::StatusOr<Definition> Symbolic(const OperatorText& text, const OpDef& op) {
   const ExprAttrs attrs = SymbolicAttributes(text);
   OpContext context(op, SymbolicInputs(text, 1), attrs, OpContext::Mode::kFull);

@@ -134,7 +134,8 @@ absl::StatusOr<RuleDerivation> DeriveRule(const Deriver& deriver, const Substitu
 
 // Whether each rule follows from at most one application of the other rule, at the typings tried.
 // Then the rules usually differ only in names, in the order of commutative operands, and in which
-// side is the source. They may also differ in conditions that hold at all typings tried.
+// side is the source. They may also differ in conditions that hold at all typings tried, in the
+// roles of variables, and in float contracts, which are not compared.
 bool AreTheSame(const Substitution& a, const Substitution& b);
 
 // "3 steps: gen_1, gen_4 backward, gen_2" or "no step: both sides are one graph".

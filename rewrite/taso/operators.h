@@ -16,8 +16,9 @@ namespace lemma::taso {
 // An operator of a rule file, with checked type and parameters.
 class TasoOp {
  public:
-  // InvalidArgument if its type or a parameter is missing, unknown or out of range, or if the
-  // number of operands does not fit its type.
+  // InvalidArgument if its type or a parameter is missing, unknown or out of range, if the type is
+  // not supported (docs/taso.md), if a parameter is given twice, or if the number of operands does
+  // not fit its type.
   static absl::StatusOr<TasoOp> Read(const Operator& op);
 
   const char* name() const;  // of the operator's type

@@ -49,10 +49,10 @@ struct GroupModel {
 // not empty.
 bool MayBeBlocked(const TensorType& type);
 
-// The model of a group, for execution with `threads` threads. Weights get made-up values; only a
-// weight that is a single known number keeps its value. Unimplemented if the group cannot be
-// exported, or if ONNX Runtime cannot optimize its model. A model with is_optimized = false has not
-// been loaded, so ONNX Runtime may still refuse it.
+// The model of a group, for execution with `threads` threads. Weights and constants get made-up
+// values, integers the value 0; only a single known number keeps its value. Unimplemented if the
+// group cannot be exported, or if ONNX Runtime cannot optimize its model. A model with is_optimized
+// = false has not been loaded, so ONNX Runtime may still refuse it.
 absl::StatusOr<GroupModel> MakeGroupModel(const Library* library, const GroupSpec& group,
                                           int threads);
 

@@ -14,8 +14,8 @@ struct TransformerSizes {
 
 // The text form (graph/text/text.h) of a transformer encoder, as exporters of models write it.
 // Query, key and value have separate projections; layer norms and GELU consist of elementary
-// operators. Weights have no values, and the graph transposes them. Each layer has 55 operators and
-// 16 weights.
+// operators. Weights have no values, and the graph transposes the weight matrices. Each layer has
+// 55 operators and 16 weights.
 std::string TransformerText(const TransformerSizes& sizes);
 
 }  // namespace lemma::optimizer

@@ -15,7 +15,8 @@
 namespace lemma::checker {
 
 struct Claim {
-  SymbolValues symbols;       // by symbol of the rule: its value; a name stands for an open size
+  // By symbol of the rule: its value; a name stands for an open size or attribute.
+  SymbolValues symbols;
   std::vector<Fixed> fixed;   // by symbol of the rule: the fixed parts of its value
   std::vector<Guard> guards;  // requirements of the operators of both sides
 };
@@ -27,7 +28,8 @@ absl::StatusOr<Claim> ClaimOf(const Substitution& rule, const Form& form);
 // Whether the claim applies to the instance. Adds the work done to *work.
 bool IsAbout(const Claim& claim, const Instance& instance, int64_t* work);
 
-// For an instance to which the claim applies: the values of the open sizes, by name.
+// For an instance to which the claim applies: the values of the open sizes and of the open integer
+// attributes, by name.
 std::map<std::string, int64_t> OpenSymbols(const Claim& claim, const Instance& instance);
 
 }  // namespace lemma::checker

@@ -28,10 +28,11 @@ class Magnitude {
   std::optional<UpperBound> Of(const NormalForm& form, const Facts& context);
   std::optional<UpperBound> Of(const Summand& term, const Facts& context);
 
-  // The summand's value, if it is a product of positive numbers, sizes, positive parameters and
-  // inverses of parameters. Rounded down, except that products of numbers are rounded to nearest,
-  // as the reader of rules rounds them. nullopt for other summands, for numbers below 2^-900, for
-  // coefficients above 2^53, and for denominators that are not powers of two.
+  // The summand's value, as a limit for AtMost (upper_bound.h), so it is rounded down; but products
+  // of numbers are rounded to nearest, as the reader of rules rounds them. The summand must be a
+  // product of a polynomial of sizes with positive coefficients, positive numbers, positive
+  // parameters and inverses of such parameters. nullopt for other summands, for numbers below
+  // 2^-900, for coefficients above 2^53, and for denominators that are not powers of two.
   std::optional<UpperBound> Exactly(const Summand& term, const Facts& context);
 
   // Whether the form shows that its value is an integer.
@@ -46,7 +47,7 @@ class Magnitude {
   // The product of the factors that all summands have, times a number that bounds the rest.
   std::optional<UpperBound> OfCommonFactors(const NormalForm& form, const Facts& context);
   std::optional<UpperBound> OfInverse(const NormalForm& form, const Facts& context);
-  // The name of a size in bounds; "" if the leaf is not a symbol.
+  // The size's name in Powers (upper_bound.h), such as "n:k"; "" if the leaf is not a symbol.
   std::string SizeName(Leaf leaf) const;
   // An upper bound of |p|. If `p` is known to be at least 0, only its positive terms count.
   std::optional<UpperBound> OfSizes(const Poly& p, const Facts& context);
