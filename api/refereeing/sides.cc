@@ -54,7 +54,14 @@ std::vector<std::string> DefaultDifferences(const Model& before, const Model& af
       continue;
     }
     const Tensor &x = a->second, &y = b->second;
-    if (x.type() != y.type() || x.SameBytes(y)) continue;  // other types: the interfaces differ
+    if (x.dtype() != y.dtype()) continue;  // the interfaces differ
+    if (x.shape() != y.shape()) {          // which an input with a symbolic size allows
+      lines.push_back(absl::StrCat("the default value of input ", names[i], " is ",
+                                   x.type().ToString(), " before and ", y.type().ToString(),
+                                   " after"));
+      continue;
+    }
+    if (x.SameBytes(y)) continue;
     const size_t known = lines.size();
     for (int64_t e = 0; e < x.size(); ++e) {
       const double p = x.AtDouble(e), q = y.AtDouble(e);

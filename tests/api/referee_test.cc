@@ -166,6 +166,29 @@ TEST(RefereeTest, DefaultValuesOfInputsArePartOfTheInterface) {
   EXPECT_THAT(verdict(0.0f, -0.0f), HasSubstr("has other bytes before and after"));
 }
 
+// An input with a symbolic size may have default values of different sizes.
+TEST(RefereeTest, DefaultValuesOfOtherSizesAreOtherInterfaces) {
+  auto model = [](const std::string& name, int size) {
+    onnx::ModelProto m = OnnxModel(
+        "g (float[4] x, float[k] s) => (float[4] y) { r = ReduceSum<keepdims = 0>(s) "
+        "y = Mul(x, r) }");
+    onnx::TensorProto* s = m.mutable_graph()->add_initializer();
+    s->set_name("s");
+    s->set_data_type(onnx::TensorProto::FLOAT);
+    s->add_dims(size);
+    for (int i = 0; i < size; ++i) s->add_float_data(static_cast<float>(i));
+    return WriteTemp(name, m.SerializeAsString());
+  };
+  const auto result = Referee(model("before.onnx", 3), model("after.onnx", 4));
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_THAT(TextOf(*result, false),
+              HasSubstr("different interface: the default value of input s is f32[3] before and "
+                        "f32[4] after"));
+  const auto same = Referee(model("before.onnx", 3), model("after.onnx", 3));
+  ASSERT_TRUE(same.ok()) << same.status();
+  EXPECT_THAT(TextOf(*same, false), HasSubstr("proved"));
+}
+
 TEST(RefereeTest, ARangeOfOneSizeIsASize) {
   RefereeOptions options;
   options.ranges = {{"n", {3, 3}}};
