@@ -8,6 +8,15 @@ namespace lemma {
 namespace loops {
 namespace {
 
+// ApplyVector takes each function of three arguments for `where`, and so does the check of CUDA
+// kernels (verifier/kernels/machine_expressions.cc).
+constexpr int kOfThreeArguments = 0
+#define LEMMA_FN(id, name, arity, traits, real, integer, field, gradient) +(arity == 3 ? 1 : 0)
+#define LEMMA_REAL_FN(id, name, arity, traits, real, field, gradient) +(arity == 3 ? 1 : 0)
+#include "graph/expr/scalar_functions.inc"
+    ;
+static_assert(kOfThreeArguments == 1, "a function of three arguments other than where");
+
 using Kind = ScalarExpr::Kind;
 
 int FunctionOf(ReduceKind kind) {

@@ -241,7 +241,8 @@ OpDef Make_einsum() {
   op.doc =
       "Each input's dimensions are labeled in the equation; labels that the output lacks are "
       "summed over. \"...\" stands for further dimensions, which broadcast. Without \"->\", the "
-      "output has each label that occurs once, in the order of the alphabet.";
+      "output has the dimensions of \"...\", then each label that occurs once, in alphabetical "
+      "order.";
   op.input_names = {"x"};
   op.max_inputs = kVariadic;
   op.attrs = {
