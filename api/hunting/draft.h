@@ -45,8 +45,8 @@ struct Draft {
   std::vector<Ref> outputs;
   int opset = 17;
 
-  // The draft of a subject, with the results of all steps. nullopt if the definitions give no
-  // values, an operator has no definition, or a weight has no values.
+  // The draft of a subject, with the results of all steps. All weights must have values. nullopt if
+  // the definitions give no values, for example because an operator has no definition.
   static std::optional<Draft> FromSubject(const Subject& subject);
 
   // The draft as a subject, without the steps and leaves on which no output depends. Leaves and

@@ -19,8 +19,9 @@ absl::Status MarkOptionError(absl::Status error);
 // A marked InvalidArgument error with this message.
 absl::Status OptionError(absl::string_view message);
 
-// Removes the mark of a marked error, and replaces each "option NAME" by rename(NAME) if the
-// message contained it when the error was marked. Returns any other status unchanged.
+// Removes the mark of a marked error. Replaces by rename(NAME) each "option NAME" whose NAME was in
+// the message when the error was marked. Other names stay, for example in a file's name that was
+// put before the message later. Returns any other status unchanged.
 absl::Status RenameOptions(const absl::Status& error,
                            absl::FunctionRef<std::string(absl::string_view name)> rename);
 

@@ -33,12 +33,13 @@ struct InputRecord {
   std::map<std::string, Tensor> fixed_inputs;  // inputs whose values are part of the graph
   std::optional<int64_t> reseed;               // seed of random weights in place of its weights
 };
-// InvalidArgument if a certificate cannot hold the values in `model.fixed_inputs`: floats, or more
-// than 64 elements.
+// InvalidArgument if a certificate cannot hold a value in `model.fixed_inputs`: floats, more than
+// 64 elements, or a rank above 8.
 absl::Status CheckFixedInputs(const Model& model);
 // The record of a model that was just read from `path`. `dims` are the sizes that were asked for;
-// names that are not symbolic dimensions of the model are left out. `reseed` is not set; the caller
-// sets it if weights were replaced. Errors as in FileSha256.
+// names that are not symbolic dimensions of the model are left out. The sizes in model.bound_dims
+// are recorded too. `reseed` is not set; the caller sets it if weights were replaced. Errors as in
+// FileSha256.
 absl::StatusOr<InputRecord> RecordInput(const std::string& path, const Model& model,
                                         const std::map<std::string, int64_t>& dims = {});
 // The certificate, with `record` as the record of its input.

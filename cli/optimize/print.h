@@ -12,7 +12,7 @@ namespace lemma::cli {
 
 // Prints the result to standard output: one JSON object with --json, otherwise a table with
 // remarks, then the tables of --explain and the answer to --why-not, if these flags are given.
-// Without -o, the table and its remarks are left out, and the JSON object is that of WhyNotJson
+// Without -o, only the answer to --why-not is printed: as text, or as the JSON object of WhyNotJson
 // (api/json/optimize.h). `input` is the input model's graph.
 void Print(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome);
 // Prints the result of quantizing the optimized model; the quantized model went to `output`. Call

@@ -15,9 +15,9 @@ namespace lemma::generator {
 // - A variant that can be written in terms of other variants comes before them.
 // - If f(g(x), y) = g(f(x, y)), g may be applied to an operand of f or to the result of f. f comes
 //   before g if g may be applied to more operands of f than f to operands of g. So normal forms
-//   have g outside, where there is one place for it, and not on one of several operands.
-// - Constants come last.
-// Where pairs disagree about two variants, the majority decides.
+//   have g outside, where there is one place for it, and not on one of several operands. This rule
+//   decides only between two variants about which the first two rules say nothing.
+// Where pairs disagree about two variants, the majority decides. Constants come last in any case.
 std::vector<int> PrecedenceOf(const OperatorSet& set, const std::vector<const Pair*>& pairs);
 
 }  // namespace lemma::generator

@@ -34,7 +34,7 @@ struct SearchProgress {
 };
 
 enum class StopReason {
-  kExhausted,  // no promising graph is left
+  kExhausted,  // the search ended by itself: it has nothing more to try
   kSteps,      // SearchLimits::max_steps is reached
   kSeconds,    // SearchLimits::max_seconds is reached
   kCancelled,  // by the progress callback or the cost model
@@ -87,7 +87,8 @@ struct SearchResult {
   Graph best;
   Cost initial_cost, best_cost;
   std::vector<RewriteStep> rewrites;  // from the input to `best`
-  // The result of the first descent; each of its rewrites made the graph better.
+  // The result of the first descent: rewrites, or groups of rewrites applied together, each of
+  // which made the graph better.
   Graph descended;
   std::vector<RewriteStep> descended_rewrites;
   // The graph after the certain rewrites, which need no times and are applied first (CannotLose in

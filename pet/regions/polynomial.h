@@ -51,9 +51,10 @@ struct TermRead {
   std::vector<int64_t> outer;  // by dimension of the box: the change per step of its range
   std::vector<int64_t> inner;  // by axis of the summand: the change per step of the axis
 };
-// A summand in normal form: reads and axes are sorted, axes without reads are removed, and axes
-// that continue one another are merged. Equal Summands have the same value at every position of the
-// box. Different Summands may also have the same values everywhere.
+// A summand in normal form: reads and axes are sorted, axes without reads are removed, axes that
+// continue one another are merged, and the position of at least one read increases along each axis.
+// Equal Summands have the same value at every position of the box. Different Summands may also have
+// the same values everywhere.
 struct Summand {
   std::vector<int64_t> extents;
   std::vector<TermRead> reads;

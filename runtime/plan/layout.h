@@ -45,8 +45,9 @@ Strides DenseInOrder(const Shape& shape, const std::vector<int>& order);
 std::optional<Strides> ReshapedView(const Shape& from, const Strides& strides, const Shape& to);
 
 // Splits the elements, in their order in memory, into rows of `columns` elements. Returns the
-// distance from the start of one row to the start of the next, in elements, if no row has gaps
-// inside and the rows are evenly spaced; nullopt otherwise.
+// distance from the start of one row to the start of the next, in elements, or `columns` if there
+// is one row only. nullopt if a row has gaps inside, if rows overlap or are not evenly spaced, or
+// if the number of elements is 0 or no multiple of `columns`.
 std::optional<int64_t> RowStepOf(const Shape& shape, const Strides& strides, int64_t columns);
 
 // "row-major", "channels-last", or the strides, such as "(1,8)".

@@ -82,11 +82,11 @@ class Equality {
   // Whether every value of `a` is also a value of `b`.
   bool Covers(const Atom& b, const Alternative& a, const Facts& context, int depth);
 
-  // Adds equations between the indices of reads; they hold if the parts of `mine` and `other` are
-  // equal pair by pair. Arguments and alternatives are paired by position. Summands are paired if
-  // their signature occurs once on each side; their atoms are paired by the first of Assignments.
-  // Bound axes of the other side are unknowns too. My bound axes go to *bound: no solution may
-  // mention them.
+  // Pairs the parts of `mine` with parts of `other`. For each pair of reads, adds the equations
+  // that make their indices equal. Arguments and alternatives are paired by position. Summands are
+  // paired if their signature occurs once on each side; their atoms are paired by the first of
+  // Assignments. Bound axes of the other side are unknowns too. My bound axes go to *bound: no
+  // solution may mention them.
   void Equations(const Atom& mine, const Atom& other, std::vector<Equation>* equations,
                  std::vector<Leaf>* unknowns, std::vector<Leaf>* bound, int depth);
   void Equations(const NormalForm& mine, const NormalForm& other, std::vector<Equation>* equations,

@@ -20,10 +20,10 @@ struct RuleInstance {
   int form = 0;         // number of the rule's form
   SymbolValues values;  // by symbol of the rule; absent: the symbol is a real
   bool agree = false;   // false: the outputs of the sides differ in the field and in double
-  // For each operator of the target, in order: for each of its reductions, whether the reduction
-  // has several terms here; then whether the operator's result is not a copy of an operand.
-  // (Operators of the source are not listed: a rule that removes an operator without effect is
-  // useful.)
+  // For each tensor that the target computes, in order (results of operators, and values inside
+  // their definitions): for each of its outermost reductions, whether the reduction has several
+  // terms here; then whether the tensor is not a copy of a tensor that it reads. (Tensors of the
+  // source are not listed: a rule that removes an operator without effect is useful.)
   std::vector<bool> effects;
 };
 
@@ -39,9 +39,9 @@ class RuleInstances {
   const std::vector<RuleInstance>& all() const { return all_; }
   // The counterexample of the first instance on which the sides differed; nullopt if there is none.
   const std::optional<Refuted>& counterexample() const { return counterexample_; }
-  // `instances`: positions in all(). Groups all instances by the number of their `effects`, and
-  // considers only groups with a member in `instances`. True if there is such a group in which
-  // these members together show each effect that any member of the group shows.
+  // `instances`: positions in all(). Groups all instances by the number of their `effects`. True
+  // if, in some group, the members listed in `instances` (at least one) together show every effect
+  // that any member of the group shows.
   bool ShowAllEffects(const std::vector<int>& instances) const;
 
  private:

@@ -19,8 +19,10 @@ struct FoundOperators {
 // lists the nodes with subgraphs, and the products that cannot be quantized.
 FoundOperators FindOperators(const ModelIndex& index);
 
-// The type and name of the first node of the model that is already quantized, such as
-// "QuantizeLinear 'q1'"; "" if there is none.
+// The type and name of the first node that is already quantized, such as "QuantizeLinear 'q1'"; ""
+// if there is none. Searches the main graph and its subgraphs, but no functions, for these types:
+// those that contain "QuantizeLinear" or begin with "QLinear"; MatMulInteger, ConvInteger and
+// MatMulNBits.
 std::string QuantizedAlready(const onnx::ModelProto& model);
 
 }  // namespace lemma
