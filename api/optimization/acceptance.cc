@@ -369,6 +369,14 @@ absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
     return AcceptUnseen(input, std::move(contenders), options.numerics,
                         "the model has operators that only its own runtime knows");
   }
+  // Such as an index, or a computed shape, that does not fit.
+  if ((absl::IsInvalidArgument(before.status()) || absl::IsOutOfRange(before.status())) &&
+      backend->Compile(input, {}).ok()) {
+    return MarkOptionError(absl::InvalidArgumentError(
+        absl::StrCat("option inputs: the model fails on the inputs that it is executed on (random "
+                     "ones, unless they are given): ",
+                     before.status().message())));
+  }
   if (!before.ok()) return before.status();
   auto definitions = Definitions::Run(input, inputs, options.threads);
   result.has_definitions = !(options.only_executed && absl::IsUnimplemented(definitions.status()));

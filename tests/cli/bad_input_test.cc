@@ -159,6 +159,12 @@ TEST(BadInputTest, IndexOutsideWhenRun) {
   const std::string graph =
       WriteTemp("g.lemma", "graph g(x: f32[5,3], i: i64[2]) { y = gather(x, i) return y }");
   ExpectOneLine(RunLemma({"run", graph, "--int-range=1000000"}), {"g.lemma", "gather"});
+  const std::string twice = WriteTemp(
+      "t.lemma",
+      "graph g(x: f32[5,3], i: i64[2]) { a = gather(x, i) b = relu(a) y = relu(b) return y }");
+  ExpectOneLine(RunLemma({"optimize", twice, "-o", NewFolder() + "/o.lemma", "--cost=analytic",
+                          "--int-range=1000000"}),
+                {"--inputs", "fails on the inputs", "gather: index"});
 }
 
 }  // namespace
