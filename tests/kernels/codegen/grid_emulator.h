@@ -62,7 +62,8 @@ struct BulkMap {
 
 // Suspends the running stack: saves on it the registers that a call has to preserve, and stores the
 // stack pointer in *from. Then continues the stack whose stack pointer is `to`. Unlike glibc's
-// swapcontext, the function does not save the signal mask, which would take a system call.
+// swapcontext, the function does not save the signal mask, which would take a system call. It ends
+// with a jump: processors predict that a `ret` returns to the last call, which is another stack's.
 extern "C" __attribute__((visibility("hidden"))) void lemma_switch_stack(void** from, void* to);
 #if !defined(__x86_64__)
 #error "lemma_switch_stack is written for x86-64"
@@ -85,7 +86,8 @@ lemma_switch_stack:
   popq %r12
   popq %rbx
   popq %rbp
-  ret
+  popq %rcx
+  jmpq *%rcx
 .size lemma_switch_stack, .-lemma_switch_stack
 )");
 
@@ -172,7 +174,8 @@ inline void EnterFiber() {
 #endif
 }
 
-// Switches from the running fiber to the scheduler, until the scheduler resumes it.
+// Switches from the running fiber to the next ready one of its warp or, if there is none, to the
+// scheduler, until the fiber is resumed.
 inline void Wait(State state) {
   Fiber& fiber = block->fibers[block->running];
   fiber.state = state;
@@ -180,6 +183,15 @@ inline void Wait(State state) {
   void* fake = nullptr;
   __sanitizer_start_switch_fiber(state == State::kDone ? nullptr : &fake, block->scheduler_stack,
                                  block->scheduler_stack_bytes);
+#else
+  const int next = block->running + 1;
+  if (next % kWarp != 0 && next < static_cast<int>(block->fibers.size()) &&
+      block->fibers[next].state == State::kReady) {
+    block->running = next;
+    threadIdx.x = static_cast<unsigned int>(next);
+    lemma_switch_stack(&fiber.stack_pointer, block->fibers[next].stack_pointer);
+    return;
+  }
 #endif
   lemma_switch_stack(&fiber.stack_pointer, block->scheduler);
 #if defined(__SANITIZE_ADDRESS__)
@@ -194,11 +206,15 @@ inline void Wait(State state) {
   Fail("a thread that has ended goes on");
 }
 
-// Makes the fiber begin with FiberMain. The stack looks as if lemma_switch_stack had been called.
-inline void Prepare(Fiber* fiber) {
+// Makes the fiber of thread i begin with FiberMain. The stack looks as if lemma_switch_stack had been
+// called. It begins at another line of a page in each thread: stacks that all begin at the same one
+// would share a few sets of the cache.
+inline void Prepare(Fiber* fiber, int i) {
   if (fiber->stack == nullptr) fiber->stack.reset(new char[kStackBytes]);
   constexpr int kSaved = 6;  // registers
+  constexpr int kPage = 4096, kLines = 5 * 64;
   auto top = reinterpret_cast<uintptr_t>(fiber->stack.get() + kStackBytes) / 16 * 16;
+  top -= static_cast<uintptr_t>(i * kLines % kPage);
   auto* words = reinterpret_cast<void**>(top);
   *--words = nullptr;  // FiberMain finds the stack as after a call
   *--words = reinterpret_cast<void*>(&FiberMain);
@@ -239,6 +255,21 @@ inline void CarryOut(const Copy& copy);
 // Whether the phase with this parity has ended. The parity of the phase that runs is phase % 2.
 inline bool Ended(const BulkBarrier& barrier, int parity) { return barrier.phase % 2 != parity; }
 
+// Runs the threads [from, to) of a warp. In every fourth block, warps take turns at barriers of a
+// warp; in the others, which run faster, a warp goes as far as it can. Returns whether a thread ran.
+inline bool RunWarp(int from, int to) {
+  const bool takes_turns = blockIdx.x % 4 == 0;
+  bool progress = false;
+  do {
+    for (int i = from; i < to; ++i) {
+      if (block->fibers[i].state != State::kReady) continue;
+      Resume(i);
+      progress = true;
+    }
+  } while (Release(from, to, State::kAtWarp) && !takes_turns);
+  return progress;
+}
+
 inline void RunBlock(int threads) {
   std::fill(std::begin(block->turns), std::end(block->turns), 0);
   for (int i = 0; i < threads; ++i) {
@@ -246,17 +277,12 @@ inline void RunBlock(int threads) {
     fiber.state = State::kReady;
     fiber.products = 0;
     fiber.groups = 0;
-    Prepare(&fiber);
+    Prepare(&fiber, i);
   }
   for (;;) {
     bool progress = false, living = false;
-    for (int i = 0; i < threads; ++i) {
-      if (block->fibers[i].state != State::kReady) continue;
-      Resume(i);
-      progress = true;
-    }
-    for (int i = 0; i < threads; i += kWarp) {
-      progress = Release(i, std::min(i + kWarp, threads), State::kAtWarp) || progress;
+    for (int warp = 0; warp < threads; warp += kWarp) {
+      progress = RunWarp(warp, std::min(warp + kWarp, threads)) || progress;
     }
     progress =
         Release(0, std::min(block->sync_threads, threads), State::kAtSyncThreads) || progress;
@@ -327,13 +353,13 @@ void MultiplyAddBy(Sum* upper, Sum* lower, const unsigned int* a, const unsigned
   mine.sums[0] = upper;
   mine.sums[1] = lower;
   Wait(State::kAtWarp);
+  if (mine.sums[0] == nullptr) return;  // another lane has computed them
   auto of = [&](int lane) -> auto& { return block->fibers[warp + lane].fragments[side]; };
   for (int i = 0; i < kWarp; ++i) {
     if (block->fibers[warp + i].products < block->fibers[me].products) {
       Fail("a product on tensor cores lacks a thread of the warp");
     }
   }
-  if (mine.sums[0] == nullptr) return;  // another lane has computed them
   unsigned int right[8][8];             // [word][column]
   for (int column = 0; column < 8; ++column) {
     for (int word = 0; word < 8; ++word) {

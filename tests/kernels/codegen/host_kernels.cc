@@ -77,7 +77,8 @@ std::string ReadFile(const std::string& path) {
 }
 
 std::string CompilerWithFlags(bool run_long) {
-  return absl::StrCat("c++ -std=c++17 -O", run_long ? 2 : 1, " -ffp-contract=off -w -fPIC ",
+  return absl::StrCat("c++ -std=c++17 ", run_long ? "-O2 -march=native" : "-O1",
+                      " -ffp-contract=off -w -fPIC ",
                       kSanitizers, "-I. ");
 }
 

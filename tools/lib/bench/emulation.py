@@ -47,7 +47,6 @@ def main(arguments):
     parser.add_argument("--out", type=pathlib.Path,
                         default=ROOT / "data/measurements/emulation.json")
     flags = parser.parse_args(arguments)
-    subprocess.run(["bazel", "build", "//tests/bench:emulate_model"], cwd=ROOT, check=True)
     report = {"machine": machine(flags.lemma), "rows": []}
     if flags.out.exists():  # an interrupted run goes on, also on another machine
         before = json.loads(flags.out.read_text())
