@@ -31,8 +31,8 @@ RuleStats StatsOf(const std::vector<Substitution>& rules) {
   for (const Substitution& rule : rules) {
     ++stats.rules;
     stats.usable += ProofProblem(rule).empty() ? 1 : 0;
-    const bool stale = rule.proof.verdict == ProofRecord::Verdict::kProved &&
-                       !OutdatedRecord(rule).empty();
+    const bool stale =
+        rule.proof.verdict == ProofRecord::Verdict::kProved && !OutdatedRecord(rule).empty();
     ++stats.records[stale ? "stale" : Name(rule.proof.verdict)];
     ++stats.contracts[Name(rule.contract)];
     ++stats.kinds[KindOf(rule)];

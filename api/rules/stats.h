@@ -16,8 +16,8 @@ struct RuleStats {
     int source = 0, target = 0;  // numbers of rules whose source, or target, has the operator
   };
   // Numbers of rules. usable: rules with a current proof that searches may use (ProofProblem in
-  // rewrite/rules/proof_check.h); those with the contract `bounded` are not. guarded: rules with a guard. several_outputs: rules with more
-  // than one output.
+  // rewrite/rules/proof_check.h); those with the contract `bounded` are not. guarded: rules with a
+  // guard. several_outputs: rules with more than one output.
   int rules = 0, usable = 0, guarded = 0, several_outputs = 0;
   // Numbers of rules. records: by the verdict in the proof record; "stale" if the record proves
   // another statement, or less than the rule promises. contracts: by float contract. kinds: by how

@@ -8,14 +8,19 @@ namespace lemma {
 namespace loops {
 namespace {
 
+constexpr int kArities[] = {
+#define LEMMA_FN(id, name, arity, traits, real, integer, field, gradient) (arity),
+#define LEMMA_REAL_FN(id, name, arity, traits, real, field, gradient) (arity),
+#include "graph/expr/scalar_functions.inc"
+};
+constexpr int FunctionsOfThreeArguments() {
+  int result = 0;
+  for (const int arity : kArities) result += arity == 3 ? 1 : 0;
+  return result;
+}
 // ApplyVector takes each function of three arguments for `where`, and so does the check of CUDA
 // kernels (verifier/kernels/machine_expressions.cc).
-constexpr int kOfThreeArguments = 0
-#define LEMMA_FN(id, name, arity, traits, real, integer, field, gradient) +(arity == 3 ? 1 : 0)
-#define LEMMA_REAL_FN(id, name, arity, traits, real, field, gradient) +(arity == 3 ? 1 : 0)
-#include "graph/expr/scalar_functions.inc"
-    ;
-static_assert(kOfThreeArguments == 1, "a function of three arguments other than where");
+static_assert(FunctionsOfThreeArguments() == 1, "a function of three arguments other than where");
 
 using Kind = ScalarExpr::Kind;
 
@@ -427,7 +432,7 @@ T NestRunner<T>::ReadScalar(const Node& node) {
 
 template <class T>
 T NestRunner<T>::ApplyScalar(const Node& node) {
-  T args[3];
+  T args[3] = {};
   for (size_t i = 0; i < node.args.size(); ++i) args[i] = Scalar(node.args[i]);
   const int fn = static_cast<int>(node.fn);
   T result{};

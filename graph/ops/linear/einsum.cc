@@ -222,11 +222,13 @@ class EinsumGradient {
 
 absl::StatusOr<std::vector<Value>> GradientOfEinsum(GradientBuilder& f) {
   std::vector<ExprType> types;
+  types.reserve(f.num_inputs());
   for (int i = 0; i < f.num_inputs(); ++i) types.push_back(ToExprType(f.Input(i).type()));
   const ExprAttrs attrs = ToExprAttrs(f.node().attrs());
   OpContext context(f.node().op(), types, attrs, OpContext::Mode::kTypesOnly);
   LEMMA_ASSIGN_OR_RETURN(const Equation equation, ParseEquation(context));
   std::vector<Value> gradients;
+  gradients.reserve(f.num_inputs());
   for (int n = 0; n < f.num_inputs(); ++n) gradients.push_back(EinsumGradient(f, equation).Of(n));
   return gradients;
 }

@@ -71,6 +71,7 @@ TrainingOptions MeanSquares() {
 
 auto Near(std::vector<double> values) {
   std::vector<testing::Matcher<double>> matchers;
+  matchers.reserve(values.size());
   for (double v : values) matchers.push_back(testing::DoubleNear(v, 1e-6));
   return testing::ElementsAreArray(matchers);
 }

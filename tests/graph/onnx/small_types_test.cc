@@ -149,6 +149,7 @@ TEST(SmallTypes, ValuesOutsideTheModelAreUnpacked) {
 TEST(SmallTypes, WeightsAreWrittenPacked) {
   GraphBuilder b("g");
   std::vector<int64_t> values;
+  values.reserve(5001);
   for (int i = 0; i < 5001; ++i) values.push_back(i % 16 - 8);
   const Value w = b.Weight("w", *Tensor::FromInts({DType::kI4, {5001}}, values));
   b.Output("y", *b.Op("cast", {w}, {{"dtype", std::string("f32")}}));
@@ -352,8 +353,8 @@ TEST(SmallTypes, BitsOfConstantsAreTaken) {
 
 // In int32_data, any number but 0 is true, as in raw_data.
 TEST(BoolValues, AreZeroOrOne) {
-  onnx::ModelProto model = OnnxModel(
-      "g (float[5] x) => (float[5] y) { c = Cast<to = 1>(b) y = Add(x, c) }");
+  onnx::ModelProto model =
+      OnnxModel("g (float[5] x) => (float[5] y) { c = Cast<to = 1>(b) y = Add(x, c) }");
   onnx::TensorProto* bools = AddInitializer(&model, "b", onnx::TensorProto::BOOL, {5});
   for (const int number : {2, 0, 1, -1, 256}) bools->add_int32_data(number);
   EXPECT_EQ(OutputOf(model, {Floats({0, 0, 0, 0, 0})}).ToDoubles(), (Reals{1, 0, 1, 1, 1}));

@@ -206,9 +206,9 @@ inline void Wait(State state) {
   Fail("a thread that has ended goes on");
 }
 
-// Makes the fiber of thread i begin with FiberMain. The stack looks as if lemma_switch_stack had been
-// called. It begins at another line of a page in each thread: stacks that all begin at the same one
-// would share a few sets of the cache.
+// Makes the fiber of thread i begin with FiberMain. The stack looks as if lemma_switch_stack had
+// been called. It begins at another line of a page in each thread: stacks that all begin at the
+// same one would share a few sets of the cache.
 inline void Prepare(Fiber* fiber, int i) {
   if (fiber->stack == nullptr) fiber->stack.reset(new char[kStackBytes]);
   constexpr int kSaved = 6;  // registers
@@ -256,7 +256,8 @@ inline void CarryOut(const Copy& copy);
 inline bool Ended(const BulkBarrier& barrier, int parity) { return barrier.phase % 2 != parity; }
 
 // Runs the threads [from, to) of a warp. In every fourth block, warps take turns at barriers of a
-// warp; in the others, which run faster, a warp goes as far as it can. Returns whether a thread ran.
+// warp; in the others, which run faster, a warp goes as far as it can. Returns whether a thread
+// ran.
 inline bool RunWarp(int from, int to) {
   const bool takes_turns = blockIdx.x % 4 == 0;
   bool progress = false;
@@ -360,7 +361,7 @@ void MultiplyAddBy(Sum* upper, Sum* lower, const unsigned int* a, const unsigned
       Fail("a product on tensor cores lacks a thread of the warp");
     }
   }
-  unsigned int right[8][8];             // [word][column]
+  unsigned int right[8][8];  // [word][column]
   for (int column = 0; column < 8; ++column) {
     for (int word = 0; word < 8; ++word) {
       right[word][column] = of(column * 4 + word % 4).b[word / 4];

@@ -78,8 +78,7 @@ std::string ReadFile(const std::string& path) {
 
 std::string CompilerWithFlags(bool run_long) {
   return absl::StrCat("c++ -std=c++17 ", run_long ? "-O2 -march=native" : "-O1",
-                      " -ffp-contract=off -w -fPIC ",
-                      kSanitizers, "-I. ");
+                      " -ffp-contract=off -w -fPIC ", kSanitizers, "-I. ");
 }
 
 std::string TemporaryFolder() {
