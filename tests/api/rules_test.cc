@@ -247,7 +247,7 @@ TEST(StatsTest, CountsRecordsAndKinds) {
 
 // The contract `bounded` is proved, and no search may use it.
 TEST(StatsTest, BoundedRulesAreProvedAndNotUsable) {
-  const auto file = api::LoadRulesFile("data/rules/bounded.txt");
+  const auto file = api::LoadRulesFile("data/rules/bounded.txt", RuleKinds::kAll);
   ASSERT_TRUE(file.ok()) << file.status();
   const api::RuleStats stats = api::StatsOf(file->rules);
   EXPECT_EQ(stats.usable, 0);

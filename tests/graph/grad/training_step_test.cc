@@ -276,7 +276,7 @@ TEST(TrainingStepTest, FrozenAndUnusedWeightsStay) {
 TEST(TrainingStepTest, AFrozenScalarIsNotNoted) {
   const std::string text =
       "graph g(x: f32[2,1], w: weight f32[1] = [1.0], c: weight f32[] = fill 2.0) {\n"
-      "y = mul(mul(x, w), c)\n return y }";
+      "p = mul(x, w)\n y = mul(p, c)\n return y }";
   TrainingOptions options = MeanSquares();
   EXPECT_EQ(StepOf(text, options).untrained.size(), 1);
   options.frozen = {"c"};
