@@ -33,8 +33,7 @@ absl::Status With(const absl::Status& status, absl::string_view advice) {
 absl::Status InFlags(const OptimizeFlags& flags, const OptimizeListener& listener,
                      const absl::Status& status) {
   if (absl::IsCancelled(status)) return InterruptedError();
-  if (!absl::IsFailedPrecondition(status)) return status;
-  if (listener.refuses_unproved()) {
+  if (absl::IsFailedPrecondition(status) && listener.refuses_unproved()) {
     const std::string path = flags.rules.empty() ? "data/rules/starter.txt" : flags.rules;
     return With(status, absl::StrCat("lemma verify ", path, " -o ", path,
                                      " proves the rules and records it; --allow-unproved does "
