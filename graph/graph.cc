@@ -184,6 +184,7 @@ NodePtr Node::Apply(const OpDef* op, std::vector<Value> inputs, Attrs attrs,
   node->inputs_ = std::move(inputs);
   node->attrs_ = std::move(attrs);
   node->types_ = std::move(types);
+  node->operator_hash_ = HashCombine(HashString(op->name), HashAttrs(node->attrs_));
   return Intern(std::move(node));
 }
 
@@ -218,12 +219,8 @@ void Graph::Index() {
   for (const Value& v : outputs_) visit(v.node_ptr());
 }
 
-uint64_t HashOperator(const Node& node) {
-  return HashCombine(HashString(node.op().name), HashAttrs(node.attrs()));
-}
-
 uint64_t HashApplication(const Node& node) {
-  uint64_t h = HashOperator(node);
+  uint64_t h = node.operator_hash();
   for (const Value& v : node.inputs()) h = HashCombine(h, v.type().Hash());
   return h;
 }
@@ -246,7 +243,7 @@ uint64_t Graph::StructuralHash() const {
     } else if (!node->is_op()) {
       h = node->hash();
     } else {
-      h = HashOperator(*node);
+      h = node->operator_hash();
       for (const Value& v : node->inputs()) h = HashCombine(h, value_hash(v));
       for (const TensorType& type : node->types()) h = HashCombine(h, type.Hash());
     }

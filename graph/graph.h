@@ -8,11 +8,12 @@
 #define LEMMA_GRAPH_GRAPH_H_
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/container/node_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graph/attr.h"
@@ -97,6 +98,8 @@ class Node {
 
   // Stable: contains no addresses. Depends on weights' names, but not on labels or on the graph.
   uint64_t hash() const { return hash_; }
+  // The same, but of the operator and its attributes only. kOp only.
+  uint64_t operator_hash() const { return operator_hash_; }
 
   // Each returns the node with these properties, and makes it if there is none yet. The caller must
   // have checked the types. Thread-safe. Weights are identified by name, type and payload, which is
@@ -125,13 +128,11 @@ class Node {
   std::string name_;
   Tensor payload_;
   bool finite_ = true;
-  uint64_t hash_ = 0;
+  uint64_t hash_ = 0, operator_hash_ = 0;
 };
 
-// Stable hashes of an operator node. HashOperator depends on the operator and its attributes only;
-// HashApplication also depends on the types of the inputs. Operator, attributes and types of inputs
-// together determine the definition.
-uint64_t HashOperator(const Node& node);
+// A stable hash of the operator of a node, its attributes, and the types of its inputs. Together
+// these determine the definition.
 uint64_t HashApplication(const Node& node);
 
 // Named inputs and outputs, and the nodes between them. Copies share the nodes.
@@ -154,8 +155,9 @@ class Graph {
   // A label for people: the name of an input, output or weight, or the label given to the builder;
   // "" if the value has none. Several values may have the same label.
   absl::string_view LabelOf(const Value& value) const;
-  // All labels, by Node::hash and output number of the value.
-  const std::map<std::pair<uint64_t, int>, std::string>& labels() const { return labels_; }
+  // By Node::hash and output number of the value. In no order, but labels keep their addresses.
+  using Labels = absl::node_hash_map<std::pair<uint64_t, int>, std::string>;
+  const Labels& labels() const { return labels_; }
 
   // Equal for graphs that apply the same operators to the same inputs, constants and weights.
   // Independent of names, labels and the order of construction. Weights without values are
@@ -175,7 +177,7 @@ class Graph {
   std::vector<std::string> input_names_, output_names_;
   std::vector<NodePtr> nodes_;
   int num_ops_ = 0;
-  std::map<std::pair<uint64_t, int>, std::string> labels_;  // see labels()
+  Labels labels_;
 };
 
 // The definition of an operator node for the types of its inputs (Define in graph/op_def.h). An

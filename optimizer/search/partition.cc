@@ -118,7 +118,7 @@ class PartBuilder {
   static uint64_t ContentOf(const Node& head) {
     uint64_t h = Mix64(static_cast<uint64_t>(head.kind()));
     if (head.is_op()) {
-      h = HashCombine(h, HashOperator(head));
+      h = HashCombine(h, head.operator_hash());
     } else if (head.has_payload()) {
       h = HashCombine(h, IsUniform(head.payload()) ? head.payload().ContentHash() : 1);
     }

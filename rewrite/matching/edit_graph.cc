@@ -19,7 +19,7 @@ constexpr int64_t kRankStep = 1024;
 
 uint64_t ContentHash(const Node& head) {
   if (!head.is_op()) return head.hash();
-  uint64_t h = HashOperator(head);
+  uint64_t h = head.operator_hash();
   for (const TensorType& type : head.types()) h = HashCombine(h, type.Hash());
   return h;
 }

@@ -74,7 +74,7 @@ uint64_t EditGraph::StructuralHash(absl::Span<const int> graph_order) const {
       h = head.has_payload() ? HashCombine(78, head.payload().ContentHash())
                              : HashCombine(HashCombine(Mix64(++weights), 77), head.type(0).Hash());
     } else if (head.is_op()) {
-      h = HashOperator(head);
+      h = head.operator_hash();
       for (const ValueRef& v : slots_[n].operands) h = HashCombine(h, value_hash(v));
       for (const TensorType& type : head.types()) h = HashCombine(h, type.Hash());
     }

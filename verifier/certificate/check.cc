@@ -34,11 +34,13 @@ class Checker {
   Checker(const Certificate& certificate, const Graph& input, const Graph& output,
           const CertificateCheckOptions& options)
       : certificate_(certificate),
+        input_(input),
         output_(output),
         options_(options),
         folder_(options.threads),
         weights_(&folder_),
-        graphs_({input}) {}
+        last_(input),
+        outputs_({input.outputs()}) {}
 
   CertificateCheck Run() {
     const absl::Status status = All();
@@ -51,7 +53,7 @@ class Checker {
 
  private:
   absl::Status All() {
-    if (graphs_[0].StructuralHash() != certificate_.input_graph) {
+    if (last_.StructuralHash() != certificate_.input_graph) {
       return Refused("the input is another graph than the certificate's");
     }
     LEMMA_RETURN_IF_ERROR(Rules());
@@ -110,19 +112,18 @@ class Checker {
 
   absl::Status Step(const CertificateStep& step) {
     const auto& [rule, coverage] = rules_.at(step.rule);
-    auto replaced = CheckMatch(*rule, step, graphs_.back(), coverage.get(), &weights_);
+    auto replaced = CheckMatch(*rule, step, last_, coverage.get(), &weights_);
     if (!replaced.ok()) return Refused(absl::StrCat(rule->name, ": ", replaced.status().message()));
-    LEMMA_ASSIGN_OR_RETURN(Graph next, Replace(graphs_.back(), replaced->outputs));
-    if (next.StructuralHash() != step.after) {
+    LEMMA_ASSIGN_OR_RETURN(last_, Replace(last_, replaced->outputs));
+    if (last_.StructuralHash() != step.after) {
       return Refused(absl::StrCat(rule->name, " gives another graph than the certificate's"));
     }
-    graphs_.push_back(std::move(next));
+    outputs_.push_back(last_.outputs());
     replaced_.push_back(*std::move(replaced));
     return absl::OkStatus();
   }
 
   absl::Status Folds() {
-    const Graph& last = graphs_.back();
     Replacements constants;
     std::vector<Value> values;
     std::pair<int, int> before = {-1, 0};
@@ -131,7 +132,7 @@ class Checker {
       const std::string name = absl::StrCat("fold of %", at.first, ".", at.second);
       if (at <= before) return Refused(name + ": it is not in order");
       before = at;
-      LEMMA_ASSIGN_OR_RETURN(const Value value, Resolve(last, fold.value));
+      LEMMA_ASSIGN_OR_RETURN(const Value value, Resolve(last_, fold.value));
       auto tensor = folder_.ValueOf(value);
       if (!tensor.ok()) return Refused(absl::StrCat(name, ": ", tensor.status().message()));
       const absl::string_view bytes(static_cast<const char*>(tensor->raw()),
@@ -142,7 +143,7 @@ class Checker {
       constants.emplace_back(value, Value(Node::Constant(*std::move(tensor)), 0));
       values.push_back(value);
     }
-    if (Reached(last, values) != values.size()) return Refused("a fold is of no use");
+    if (Reached(last_, values) != values.size()) return Refused("a fold is of no use");
     if (ContractOf(certificate_.rules, values) != certificate_.contract) {
       return Refused(absl::StrCat("the float contract is not ", Name(certificate_.contract)));
     }
@@ -170,7 +171,7 @@ class Checker {
   }
 
   absl::Status Output(const Replacements& constants) const {
-    LEMMA_ASSIGN_OR_RETURN(const Graph folded, Replace(graphs_.back(), constants));
+    LEMMA_ASSIGN_OR_RETURN(const Graph folded, Replace(last_, constants));
     // Removing barriers merges values that were computed twice.
     const Graph final = WithoutBarriers(folded);
     const Graph output = WithoutBarriers(output_);
@@ -191,14 +192,14 @@ class Checker {
   // sizes and at random ones.
   absl::Status Compare() {
     if (certificate_.steps.empty()) return absl::OkStatus();  // the same graph
-    const std::map<std::string, SizeRange> dims = DimsOf(graphs_.front());
+    const std::map<std::string, SizeRange> dims = DimsOf(input_);
     if (dims.empty()) return CompareNumbers();
-    const std::vector<Graph> graphs = graphs_;
+    const std::vector<std::vector<Value>> outputs = outputs_;
     const std::vector<Replaced> replaced = replaced_;
     for (int choice = 0; choice < kChoicesOfSizes; ++choice) {
       if (choice >= kSmallChoices && result_.samples > 0) break;
       const DimValues values = SizesToTry(dims, options_.seed, choice);
-      absl::Status status = Specialize(graphs, replaced, values);
+      absl::Status status = Specialize(outputs, replaced, values);
       if (absl::IsInvalidArgument(status)) continue;
       if (status.ok()) status = CompareNumbers();
       if (!status.ok()) return status;
@@ -209,20 +210,20 @@ class Checker {
     return absl::OkStatus();
   }
 
-  // Makes the graphs and the steps those for given sizes.
-  absl::Status Specialize(const std::vector<Graph>& graphs, const std::vector<Replaced>& replaced,
-                          const DimValues& values) {
+  // Makes the outputs and the steps those for given sizes.
+  absl::Status Specialize(const std::vector<std::vector<Value>>& outputs,
+                          const std::vector<Replaced>& replaced, const DimValues& values) {
     Specializer specializer(values);
-    graphs_.clear();
-    for (const Graph& graph : graphs) {
-      LEMMA_ASSIGN_OR_RETURN(Graph made, specializer.Of(graph));
-      graphs_.push_back(std::move(made));
-    }
+    LEMMA_RETURN_IF_ERROR(specializer.Of(input_).status());  // unused inputs too
     auto change = [&](Value* value) -> absl::Status {
       LEMMA_ASSIGN_OR_RETURN(NodePtr node, specializer.Of(value->node_ptr()));
       *value = Value(std::move(node), value->output());
       return absl::OkStatus();
     };
+    outputs_ = outputs;
+    for (std::vector<Value>& graph : outputs_) {
+      for (Value& v : graph) LEMMA_RETURN_IF_ERROR(change(&v));
+    }
     replaced_ = replaced;
     for (Replaced& step : replaced_) {
       for (Value& v : step.vars) LEMMA_RETURN_IF_ERROR(change(&v));
@@ -243,7 +244,7 @@ class Checker {
     }
     for (int sample = 0; sample < options_.samples; ++sample) {
       random.seed = options_.seed + static_cast<uint64_t>(sample);
-      auto agree = AgreeInField(graphs_.front().outputs(), graphs_.back().outputs(), {}, random);
+      auto agree = AgreeInField(outputs_.front(), outputs_.back(), {}, random);
       if (absl::IsOutOfRange(agree.status())) {
         LEMMA_RETURN_IF_ERROR(CompareSteps(random));
         ++result_.by_steps;
@@ -255,7 +256,7 @@ class Checker {
       ++result_.samples;
     }
     result_.elements = 0;
-    for (const Value& v : graphs_[0].outputs()) result_.elements += v.type().num_elements();
+    for (const Value& v : outputs_[0]) result_.elements += v.type().num_elements();
     return absl::OkStatus();
   }
 
@@ -285,8 +286,8 @@ class Checker {
     size_t from = 0;
     laws.push_back(replaced_.size());
     for (size_t to : laws) {
-      LEMMA_ASSIGN_OR_RETURN(const bool agree, AgreeInField(graphs_[from].outputs(),
-                                                            graphs_[to].outputs(), {}, random));
+      LEMMA_ASSIGN_OR_RETURN(const bool agree,
+                             AgreeInField(outputs_[from], outputs_[to], {}, random));
       if (!agree) {
         return Refused(absl::StrCat("the graphs before step ", from + 1, " and after step ", to,
                                     " differ in the field"));
@@ -320,12 +321,13 @@ class Checker {
   }
 
   const Certificate& certificate_;
-  const Graph& output_;
+  const Graph &input_, &output_;
   const CertificateCheckOptions& options_;
   std::map<std::string, std::pair<const Substitution*, std::unique_ptr<Coverage>>> rules_;
   Folder folder_;
   FiniteWeights weights_;
-  std::vector<Graph> graphs_;  // the input, then the graph after each step
+  Graph last_;                               // after the last step that was checked
+  std::vector<std::vector<Value>> outputs_;  // the input's, then those after each step
   std::vector<Replaced> replaced_;
   CertificateCheck result_;
 };

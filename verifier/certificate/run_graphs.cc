@@ -155,7 +155,7 @@ class Evaluator {
   // An operator without a definition is a random function of its operands.
   void Guess(const Node& node, const std::vector<RowPtr>& operands,
              const std::vector<std::shared_ptr<Row>>& results) const {
-    uint64_t hash = HashOperator(node);
+    uint64_t hash = node.operator_hash();
     for (const RowPtr& row : operands) {
       hash = HashCombine(hash, row->size());
       for (const Number& x : *row) hash = HashCombine(hash, Bits(x));
