@@ -114,23 +114,25 @@ def gallery(report):
 def quantized(report):
     one, two = ([row for row in report["rows"] if row["threads"] == n] for n in (1, 2))
     on_two = {row["model"]: row["to"] for row in two}
-    lines = [[row["model"],
-              *(ms(row["ms"][k]) for k in ("f32", "other", "quantized", "ort_f32", "ort_quantized")),
-              *(f"{row['to'][k]:.3f}" for k in ("f32", "other", "ort_f32", "ort_quantized")),
-              *(f"{on_two[row['model']][k]:.3f}" for k in ("f32", "ort_quantized"))]
+    times = ("f32", "quantized", "own", "ort_f32", "ort_quantized", "ort_own")
+    to = ("f32", "ort_f32", "ort_quantized", "ort_own")
+    lines = [[row["model"], *(ms(row["ms"][k]) for k in times),
+              *(f"{row['to'][k]:.3f}" for k in to), *(f"{on_two[row['model']][k]:.3f}" for k in to)]
              for row in one]
 
-    def mean(rows, key):
-        return f"{statistics.geometric_mean(row['to'][key] for row in rows):.3f}"
+    def means(rows):
+        return ", ".join(
+            f"{statistics.geometric_mean(row['to'][key] for row in rows):.3f} of {title}"
+            for key, title in (("f32", "f32"), ("ort_f32", "ORT in f32"),
+                               ("ort_quantized", "ORT on the same file"),
+                               ("ort_own", "ORT on its own quantization")))
 
-    means = ", ".join(f"{mean(one, key)} of {title}" for key, title in (
-        ("f32", "f32"), ("other", "before"), ("ort_f32", "ORT in f32"),
-        ("ort_quantized", "ORT on the same file")))
-    return ["model", "f32", "quantized, before", "quantized", "ORT f32", "ORT quantized",
-            "quantized / f32", "/ before", "/ ORT f32", "/ ORT quantized", "/ f32, 2 threads",
-            "/ ORT quantized, 2 threads"], lines, (
-                f"Geometric means of the time of quantized models: {means}; with two threads "
-                f"{mean(two, 'f32')} of f32, {mean(two, 'ort_quantized')} of ORT on the same file.")
+    names = ["/ f32", "/ ORT f32", "/ ORT quantized", "/ ORT own"]
+    return ["model", "f32", "quantized", "own", "ORT f32", "ORT quantized", "ORT own",
+            *(f"quantized {name}" if i == 0 else name for i, name in enumerate(names)),
+            *(f"{name}, 2 threads" for name in names)], lines, (
+                f"Geometric means of the time of quantized models: {means(one)}; with two threads "
+                f"{means(two)}.")
 
 
 def bf16(report):

@@ -27,13 +27,19 @@ def find(name, work):
 
 
 def quantize(flags, name, work):
-    """Returns the model, the quantized model, the folder of their inputs and quantize's report."""
+    """Returns the model, the quantized models by name, the folder of their inputs, the report."""
     model, io = find(name, work)
     quantized = work / f"{name}.quantized.onnx"
     report = json.loads(check(
         [flags.lemma, "quantize", str(model), "-o", str(quantized), "--calibration", "synthetic:2",
          f"--form={flags.form}", "--alone=off", "--runs=0", "--json"]))
-    return model, quantized, io, report
+    files = {"quantized": quantized}
+    if flags.own:
+        files["own"] = work / f"{name}.own.onnx"
+        # Its last line names the version.
+        version = check([str(ROOT / "tools/lib/ort_quantize"), str(model), str(files["own"]), str(io)])
+        report["own"] = version.splitlines()[-1]
+    return model, files, io, report
 
 
 def bounds(report):
@@ -45,23 +51,24 @@ def bounds(report):
 
 def measure(flags, name, files, threads):
     model, quantized, io, report = files
+    models = {"f32": model, **quantized}
     common = ["--serve", "--inputs", str(io), "--threads", str(threads)]
     inputs = [str(path) for path in sorted(io.glob("input_*.pb"))]
     servers = {}
     try:
-        servers["f32"] = Server([flags.lemma, "run", str(model)] + common)
-        servers["quantized"] = Server([flags.lemma, "run", str(quantized)] + common)
+        for key, path in models.items():
+            servers[key] = Server([flags.lemma, "run", str(path)] + common)
         if flags.other:
-            servers["other"] = Server([flags.other, "run", str(quantized)] + common)
-        for key, path in (("ort_f32", model), ("ort_quantized", quantized)):
-            servers[key] = Server([str(ROOT / "tools/ort_run"), "serve", str(path), *inputs,
-                                   "--threads", str(threads)])
+            servers["other"] = Server([flags.other, "run", str(quantized["quantized"])] + common)
+        for key, path in models.items():
+            servers[f"ort_{key}"] = Server([str(ROOT / "tools/ort_run"), "serve", str(path), *inputs,
+                                            "--threads", str(threads)])
         medians = alternate(servers, flags.rounds)
     finally:
         for server in servers.values():
             server.close()
     return {"model": name, "threads": threads, "form": flags.form, "error": report["worst"],
-            "bound": bounds(report),
+            "bound": bounds(report), **({"own": report["own"]} if flags.own else {}),
             "ms": {key: statistics.median(values) for key, values in medians.items()},
             "to": {key: ratio(medians, "quantized", key) for key in servers if key != "quantized"}}
 
@@ -70,6 +77,7 @@ def main(arguments):
     parser = argparse.ArgumentParser(prog="tools/bench quantized")
     parser.add_argument("--lemma", required=True)
     parser.add_argument("--other")
+    parser.add_argument("--own", action="store_true")
     parser.add_argument("--models", default=DEFAULT)
     parser.add_argument("--form", default="static")
     parser.add_argument("--threads", default="1")
