@@ -68,6 +68,19 @@ int64_t Tiles(const WinogradSizes& s, int64_t side) {
   return s.images * ((s.rows + side - 1) / side) * ((s.columns + side - 1) / side);
 }
 
+// Whether tiles of 4 x 4 are slower on Intel's processors than IsFasterByWinograd says of AMD's.
+// Measured on a Xeon (Emerald Rapids) with one and two threads, for 350 sizes. Two units for
+// products of 512 bits make the direct convolution faster there, so few channels do not pay (96 ->
+// 32 at 128 x 128 pixels: 5.5 ms, direct, and 7.4; 16 -> 224 at 38 x 38: 0.56 and 1.04). Neither do
+// many channels on few tiles, unless they fill the library's blocks (768 -> 224 at 13 x 13: 3.0 and
+// 8.9; 512 -> 512 at 13 x 13: 4.5 and 3.1).
+bool IsSlowOnIntel(const WinogradSizes& s, int threads) {
+  if (s.in < (threads == 1 ? 48 : 64) || s.out < 64) return true;
+  const bool fills_blocks = s.in % 128 == 0 && s.out % 128 == 0;
+  return s.in * s.out >= 224 * 224 &&
+         !(fills_blocks && std::min(s.in, s.out) >= 256 && Tiles(s, 2) >= 36);
+}
+
 }  // namespace
 
 bool MayTakeWinograd(const WinogradSizes& s) {
@@ -90,7 +103,7 @@ bool MayTakeWinograd(const WinogradSizes& s) {
 // least as many outputs as inputs (32 -> 128 at 27 x 27: 0.107 and 0.091; 256 -> 64 at 13 x 13:
 // 0.100 and 0.159), and large tiles need 64 outputs (two images, 256 -> 48 at 17 x 17: 0.234 and
 // 0.331). The limits grow with the number of threads, since each step waits for the slowest one.
-bool IsFasterByWinograd(const WinogradSizes& s, const std::string& code, int threads) {
+bool IsFasterByWinograd(const WinogradSizes& s, const std::string& code, int threads, bool intel) {
   const int64_t pairs = s.in * s.out, products = 9 * pairs * s.images * s.rows * s.columns;
   const bool is_large = code.find("wino_4x3") != std::string::npos;
   if (threads == 1) {
@@ -104,7 +117,7 @@ bool IsFasterByWinograd(const WinogradSizes& s, const std::string& code, int thr
     return s.in >= 48 && s.out >= (threads == 1 ? 48 : 64) &&
            Tiles(s, 4) >= (pairs > kCached ? 49 : 16);
   }
-  return s.out >= 32 &&
+  return s.out >= 32 && !(intel && IsSlowOnIntel(s, threads)) &&
          (threads > 1 ? pairs >= 2048 || s.in > s.out : pairs < 128 * 128 || pairs >= 224 * 224);
 }
 

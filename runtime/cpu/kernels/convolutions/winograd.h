@@ -33,9 +33,11 @@ struct WinogradSizes {
 bool MayTakeWinograd(const WinogradSizes& sizes);
 
 // Whether oneDNN's Winograd kernel `code` (impl_info_str) is faster than its direct convolution on
-// channels-last images. The time of reordering input and output counts. The answer depends on these
-// arguments only, so a model has the same results in every run with the same number of threads.
-bool IsFasterByWinograd(const WinogradSizes& sizes, const std::string& code, int threads);
+// channels-last images. The time of reordering input and output counts. `intel`: whether the
+// processor is Intel's. The answer depends on these arguments only, so a model has the same results
+// in every run with the same number of threads.
+bool IsFasterByWinograd(const WinogradSizes& sizes, const std::string& code, int threads,
+                        bool intel);
 
 // A number such that no intermediate result of the algorithm overflows if the magnitude of every
 // input element is at most this number. `weights`: the elements for each output channel in turn. 0
