@@ -208,9 +208,16 @@ class MeasuredCostModel : public KernelCostModel {
   std::string Describe() const override { return absl::StrCat("measured on ", device_); }
 
   absl::StatusOr<bool> Refine(const KernelList& list) override {
-    return MeasureAgain(list, [](const Kernel& k) {
-      return !k.is_refined && k.price->error_ns > kUncertain * k.price->ns;
+    absl::Status failure;
+    auto again = MeasureAgain(list, [&](const Kernel& k) {
+      const double error = k.price->error_ns / k.price->ns;
+      if (k.is_refined || error <= kUncertain) return false;
+      if (error > kStillUncertain) return true;
+      auto known = Known(k.planned);  // an earlier search may have refined it
+      if (!known.ok()) failure = known.status();
+      return known.ok() && known->has_value() && (*known)->repetitions <= Repetitions();
     });
+    return failure.ok() ? again : failure;
   }
 
   absl::StatusOr<bool> Confirm(const KernelList& list) override {
@@ -227,6 +234,8 @@ class MeasuredCostModel : public KernelCostModel {
   // Relative errors above this are worth another measurement. It is above the error of each
   // measurement, however small its spread is (MeasuredCost::ErrorMs).
   static constexpr double kUncertain = 0.015;
+  // The limit for kernels that were measured again before.
+  static constexpr double kStillUncertain = 0.04;
   // A measurement is repeated if others took more than kBusy of the machine meanwhile, and now take
   // less than kQuiet; or if it is older than this, and the machine is quiet.
   static constexpr double kBusy = 0.25, kQuiet = 0.1;

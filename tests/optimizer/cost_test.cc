@@ -179,6 +179,21 @@ TEST(MeasuredCostTest, UncertainKernelsAreMeasuredAgainOnce) {
   EXPECT_FALSE(*model->Refine(**kernels));
 }
 
+// Also across searches, unless the times vary much.
+TEST(MeasuredCostTest, KernelsMeasuredTwiceAreMeasuredAgainIfTheyVaryMuch) {
+  for (const double relative_error : {0.03, 0.08}) {
+    FakeMeasurer measurer;
+    auto db = *CostDb::Open("");
+    const double error = 4 * relative_error;
+    ASSERT_TRUE(db->Put("fake", "relu", {4, 6 * error * error, /*repetitions=*/6}).ok());
+    auto model = MakeMeasuredCostModel(&measurer, db.get(), Quiet());
+    auto kernels = model->KernelsOf(Parse("graph g(a: f32[4]) { b = relu(a)\n return b }"));
+    ASSERT_TRUE(kernels.ok() && kernels->has_value());
+    ASSERT_TRUE(model->PricesOf(**kernels).ok());
+    EXPECT_EQ(*model->Refine(**kernels), relative_error > 0.04) << relative_error;
+  }
+}
+
 // Also across searches: a gain needs two measurements, not more.
 TEST(MeasuredCostTest, KernelsMeasuredOnceAreConfirmedOnce) {
   FakeMeasurer measurer;
