@@ -189,6 +189,9 @@ TEST(Winograd, IsTakenWhereItIsFaster) {
   EXPECT_TRUE(IsFasterByWinograd({1, 512, 512, 13, 13}, small, 1, true));
   EXPECT_FALSE(IsFasterByWinograd({1, 512, 512, 7, 7}, small, 1, true));
   EXPECT_FALSE(IsFasterByWinograd({1, 768, 224, 13, 13}, small, 1, true));
+  EXPECT_TRUE(IsFasterByWinograd({1, 128, 128, 64, 64}, small, 1, true));
+  EXPECT_FALSE(IsFasterByWinograd({1, 256, 80, 35, 35}, small, 1, true));
+  EXPECT_TRUE(IsFasterByWinograd({1, 256, 80, 35, 35}, small, 2, true));
   EXPECT_TRUE(IsFasterByWinograd({1, 128, 128, 28, 28}, large, 1, true));
   if (!HasWinograd()) GTEST_SKIP() << "no AVX-512";
   const Graph graph = GraphWithWeights(Convolution({1, 64, 64, 56, 56, "[1,1,1,1]"}));

@@ -135,6 +135,23 @@ def quantized(report):
                 f"{means(two)}.")
 
 
+def quantized_errors(report):
+    def pair(values, text):
+        return "" if values is None else ", ".join(text(value) for value in values)
+
+    lines = []
+    for row in report["rows"]:
+        errors = row["errors"]
+        if row["threads"] == 1:
+            lines.append([
+                row["model"], f"{errors['operators']} ({errors['exact']})",
+                *(pair(errors[key], lambda x: f"{100 * x:.2g} %")
+                  for key in ("bound", "bound_for_inputs", "measured")),
+                pair(errors["snr_db"], lambda x: f"{x:.1f}"), f"{100 * row['error']:.2g} %"])
+    return ["model", "operators (exact)", "bound", "bound for the samples", "measured", "SNR, dB",
+            "outputs"], lines, ""
+
+
 def bf16(report):
     one, two = ([row for row in report["rows"] if row["threads"] == n] for n in (1, 2))
     on_two = {row["model"]: row["to"] for row in two}
@@ -570,7 +587,7 @@ def onnxruntime(report):
 
 VIEWS = {"inference": inference, "inference_kernels": inference_kernels,
          "onnxruntime": onnxruntime, "half": half, "sizes": sizes, "attention": attention, "sequences": sequences,
-         "gallery": gallery, "quantized": quantized, "bf16": bf16,
+         "gallery": gallery, "quantized": quantized, "quantized_errors": quantized_errors, "bf16": bf16,
          "kernels": kernels, "emulation": emulation, "precision": precision,
          "precision_budgets": precision_budgets, "decode": decode, "accuracy": accuracy,
          "search": search, "search_efforts": search_efforts,

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import math
 import pathlib
 import statistics
 import sys
@@ -32,7 +33,7 @@ def quantize(flags, name, work):
     quantized = work / f"{name}.quantized.onnx"
     report = json.loads(check(
         [flags.lemma, "quantize", str(model), "-o", str(quantized), "--calibration", "synthetic:2",
-         f"--form={flags.form}", "--alone=off", "--runs=0", "--json"]))
+         f"--form={flags.form}", "--runs=0", "--json"]))
     files = {"quantized": quantized}
     if flags.own:
         files["own"] = work / f"{name}.own.onnx"
@@ -42,11 +43,19 @@ def quantize(flags, name, work):
     return model, files, io, report
 
 
-def bounds(report):
-    """Of the products with one: the largest bound for the samples, relative to the result."""
-    shares = [op["bound_for_inputs"] / op["magnitude"] for op in report["operators"]
-              if op.get("bound_for_inputs") is not None and op.get("magnitude")]
-    return max(shares, default=None)
+def errors_of_operators(report):
+    """What the report says of the quantized operators: how many are exact; median and largest of
+    the errors of the others, relative to the largest magnitude of the operator's result; median
+    and least signal-to-noise ratio of the results in the written model, in dB."""
+    operators = [op for op in report["operators"] if op["quantized"]]
+    result = {"operators": len(operators), "exact": sum(op["exact"] for op in operators)}
+    for key in ("bound", "bound_for_inputs", "measured"):
+        shares = [op[key] / op["magnitude"] for op in operators
+                  if not op["exact"] and op.get(key) is not None and op.get("magnitude")]
+        result[key] = [statistics.median(shares), max(shares)] if shares else None
+    noise = [-20 * math.log10(op["in_all"]) for op in operators if op.get("in_all")]
+    result["snr_db"] = [statistics.median(noise), min(noise)] if noise else None
+    return result
 
 
 def measure(flags, name, files, threads):
@@ -67,8 +76,10 @@ def measure(flags, name, files, threads):
     finally:
         for server in servers.values():
             server.close()
+    errors = errors_of_operators(report)
     return {"model": name, "threads": threads, "form": flags.form, "error": report["worst"],
-            "bound": bounds(report), **({"own": report["own"]} if flags.own else {}),
+            "bound": errors["bound_for_inputs"] and errors["bound_for_inputs"][1],
+            "errors": errors, **({"own": report["own"]} if flags.own else {}),
             "ms": {key: statistics.median(values) for key, values in medians.items()},
             "to": {key: ratio(medians, "quantized", key) for key in servers if key != "quantized"}}
 

@@ -68,17 +68,18 @@ int64_t Tiles(const WinogradSizes& s, int64_t side) {
   return s.images * ((s.rows + side - 1) / side) * ((s.columns + side - 1) / side);
 }
 
-// Whether tiles of 4 x 4 are slower on Intel's processors than IsFasterByWinograd says of AMD's.
-// Measured on a Xeon (Emerald Rapids) with one and two threads, for 350 sizes. Two units for
-// products of 512 bits make the direct convolution faster there, so few channels do not pay (96 ->
-// 32 at 128 x 128 pixels: 5.5 ms, direct, and 7.4; 16 -> 224 at 38 x 38: 0.56 and 1.04). Neither do
-// many channels on few tiles, unless they fill the library's blocks (768 -> 224 at 13 x 13: 3.0 and
-// 8.9; 512 -> 512 at 13 x 13: 4.5 and 3.1).
-bool IsSlowOnIntel(const WinogradSizes& s, int threads) {
-  if (s.in < (threads == 1 ? 48 : 64) || s.out < 64) return true;
-  const bool fills_blocks = s.in % 128 == 0 && s.out % 128 == 0;
-  return s.in * s.out >= 224 * 224 &&
-         !(fills_blocks && std::min(s.in, s.out) >= 256 && Tiles(s, 2) >= 36);
+// Whether tiles of 4 x 4 are faster on Intel's processors. Measured on a Xeon (Emerald Rapids) with
+// one and two threads, for 390 sizes. The direct convolution is faster there than on AMD's, so few
+// channels do not pay (96 -> 32 at 128 x 128 pixels: 5.5 ms, direct, and 7.4; 16 -> 224 at 38 x 38:
+// 0.56 and 1.04; with one thread also 256 -> 80 at 35 x 35: 2.6 and 3.1). Neither do many channels
+// on few tiles, unless they fill the library's blocks (768 -> 224 at 13 x 13: 3.0 and 8.9; 512 ->
+// 512 at 13 x 13: 4.5 and 3.1).
+bool SmallTilesAreFasterOnIntel(const WinogradSizes& s, int threads) {
+  const int64_t pairs = s.in * s.out;
+  if (s.in < (threads == 1 ? 48 : 64) || s.out < 64) return false;
+  if (pairs < 128 * 128) return true;
+  if (pairs < 224 * 224) return threads > 1 || s.in <= 3 * s.out;
+  return s.in % 128 == 0 && s.out % 128 == 0 && std::min(s.in, s.out) >= 256 && Tiles(s, 2) >= 36;
 }
 
 }  // namespace
@@ -117,7 +118,8 @@ bool IsFasterByWinograd(const WinogradSizes& s, const std::string& code, int thr
     return s.in >= 48 && s.out >= (threads == 1 ? 48 : 64) &&
            Tiles(s, 4) >= (pairs > kCached ? 49 : 16);
   }
-  return s.out >= 32 && !(intel && IsSlowOnIntel(s, threads)) &&
+  if (intel) return SmallTilesAreFasterOnIntel(s, threads);
+  return s.out >= 32 &&
          (threads > 1 ? pairs >= 2048 || s.in > s.out : pairs < 128 * 128 || pairs >= 224 * 224);
 }
 
