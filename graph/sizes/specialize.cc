@@ -131,15 +131,25 @@ absl::StatusOr<TensorType> Specializer::Of(const TensorType& type) const {
 }
 
 absl::StatusOr<NodePtr> Specializer::Of(const NodePtr& node) {
-  auto it = known_.find(node);
-  if (it != known_.end()) return it->second;
-  LEMMA_ASSIGN_OR_RETURN(NodePtr made, Make(*node));
-  if (made == nullptr) made = node;
-  known_.emplace(node, made);
-  return made;
+  // Explicit stack: graphs may be deeper than the call stack allows.
+  std::vector<const NodePtr*> pending = {&node};
+  while (!pending.empty()) {
+    const NodePtr& next = *pending.back();
+    const size_t before = pending.size();
+    if (!known_.contains(next)) {
+      for (const Value& input : next->inputs()) {
+        if (!known_.contains(input.node_ptr())) pending.push_back(&input.node_ptr());
+      }
+      if (pending.size() > before) continue;
+      LEMMA_ASSIGN_OR_RETURN(NodePtr made, Make(*next));
+      known_.emplace(next, made == nullptr ? next : std::move(made));
+    }
+    pending.pop_back();
+  }
+  return known_.at(node);
 }
 
-// nullptr: the node itself.
+// The operands are known. nullptr: the node itself.
 absl::StatusOr<NodePtr> Specializer::Make(const Node& node) {
   if (!node.is_op()) {
     if (!IsSymbolic(node)) return NodePtr();
@@ -152,9 +162,9 @@ absl::StatusOr<NodePtr> Specializer::Make(const Node& node) {
   std::vector<Value> inputs;
   bool changed = IsSymbolic(node);
   for (const Value& input : node.inputs()) {
-    LEMMA_ASSIGN_OR_RETURN(NodePtr made, Of(input.node_ptr()));
+    const NodePtr& made = known_.at(input.node_ptr());
     changed = changed || made != input.node_ptr();
-    inputs.emplace_back(std::move(made), input.output());
+    inputs.emplace_back(made, input.output());
   }
   if (!changed) return NodePtr();
   return Apply(node, std::move(inputs));

@@ -210,9 +210,9 @@ class MeasuredCostModel : public KernelCostModel {
   absl::StatusOr<bool> Refine(const KernelList& list) override {
     absl::Status failure;
     auto again = MeasureAgain(list, [&](const Kernel& k) {
-      const double error = k.price->error_ns / k.price->ns;
-      if (k.is_refined || error <= kUncertain) return false;
-      if (error > kStillUncertain) return true;
+      const double error = k.price->error_ns, ns = k.price->ns;
+      if (k.is_refined || error <= kUncertain * ns) return false;
+      if (error > kStillUncertain * ns) return true;
       auto known = Known(k.planned);  // an earlier search may have refined it
       if (!known.ok()) failure = known.status();
       return known.ok() && known->has_value() && (*known)->repetitions <= Repetitions();

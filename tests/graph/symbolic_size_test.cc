@@ -183,6 +183,17 @@ TEST(SpecializeTest, RefusesOtherSizes) {
   EXPECT_FALSE(Specialize(graph, {{"batch", 2}, {"seq", 0}}).ok());
 }
 
+TEST(SymbolicSizeTest, DeepGraphsNeedNoDeepStackToGetSizes) {
+  GraphBuilder b("deep");
+  Value v = b.Input("x", {DType::kF32, {Size(kSeq), 2}});
+  const Value w = b.Weight("w", TensorType{DType::kF32, {2, 2}});
+  for (int i = 0; i < 200000; ++i) v = b.Op("matmul", {v, w}).value();
+  Specializer specializer({{"seq", 3}});
+  const absl::StatusOr<NodePtr> node = specializer.Of(v.node_ptr());
+  ASSERT_TRUE(node.ok()) << node.status();
+  EXPECT_EQ((*node)->type(0).shape, (Shape{3, 2}));
+}
+
 DimValues Fitted(DimValues sizes, const std::set<std::string>& fixed = {}) {
   FitTotals(fixed, &sizes);
   return sizes;

@@ -5,6 +5,10 @@ set -euo pipefail
 lemma="$PWD/$1"
 HOME="$(getent passwd "$(id -u)" | cut -d: -f6)" # Bazel hides it; the tools install there
 export HOME
+if ! /usr/bin/python3 -c 'import numpy, onnx' 2>/dev/null; then
+  echo "skipped: python3-onnx is not installed (tools/install --models)"
+  exit 0
+fi
 if ((EUID != 0)) || ! command -v debootstrap > /dev/null || ! command -v npm > /dev/null; then
   echo "skipped: needs root, debootstrap (tools/install --chroots) and Node.js"
   exit 0
@@ -43,6 +47,6 @@ f32, lemma, ort = (numpy_helper.to_array(onnx.load_tensor(f"{sys.argv[1]}/{name}
 norm = numpy.linalg.norm
 errors = norm(lemma - f32) / norm(f32), norm(ort - f32) / norm(f32)
 print("relative errors: %.4f in Lemma, %.4f in ONNX Runtime" % errors)
-if not (0 < errors[0] < 1.2 * errors[1] and errors[1] < 0.5):
+if not (1e-3 < errors[0] < 1.2 * errors[1] and errors[1] < 0.5):
     sys.exit("ort_quantize_test: Lemma's error is larger, or nothing was quantized")
 PYTHON

@@ -188,7 +188,8 @@ def voices(flags, folder, work):
         # price, the result is the same on every machine.
         model = work / f"{name}.onnx"
         run(flags.lemma, "optimize", folder / f"@ricky0123/vad-web/dist/{name}.onnx", "-o", model,
-            "--cost=analytic", "--execution=off", "--inputs", voice.inputs(voice.frames[0], numpy.zeros((2, 1, 128), "f4")))
+            "--cost=analytic", "--execution=off", "--inputs",
+            voice.inputs(voice.frames[0], numpy.zeros((2, 1, 128), "f4")))
         states = other.run(model)[1]
         numpy.savez(work / "frames.npz", input=numpy.stack(other.frames), state=numpy.stack(states),
                     sr=numpy.full(len(states), RATE, numpy.int64))

@@ -26,11 +26,16 @@ class OneSample(CalibrationDataReader):
         return sample
 
 
+def number(path):
+    return int(path.stem[len("input_"):])
+
+
 def main(model, output, inputs):
     tensors = [onnx.load_tensor(str(path))
-               for path in sorted(pathlib.Path(inputs).glob("input_*.pb"))]
+               for path in sorted(pathlib.Path(inputs).glob("input_*.pb"), key=number)]
     loaded = onnx.load(model)
-    if loaded.opset_import[0].version < 13:  # which has no scale for each channel
+    versions = {opset.domain: opset.version for opset in loaded.opset_import}
+    if versions.get("", versions.get("ai.onnx", 1)) < 13:  # which has no scale for each channel
         onnx.save(onnx.version_converter.convert_version(loaded, 13), model)
     weights = {tensor.name for tensor in loaded.graph.initializer}
     names = [value.name for value in loaded.graph.input if value.name not in weights]

@@ -138,8 +138,7 @@ std::unique_ptr<Kernel> MakeWinograd(const CpuKernelSpec& spec, const StaticValu
     const Convolution::primitive_desc pd =
         Describe(conv, AnyDesc(x), AnyDesc(y), epilogue, dnnl::algorithm::convolution_winograd);
     if (spec.winograd == WinogradUse::kWhereFaster &&
-        !IsFasterByWinograd(sizes, pd.impl_info_str(), spec.threads,
-                            __builtin_cpu_is("intel") != 0)) {
+        !IsFasterByWinograd(sizes, pd.impl_info_str(), spec.threads, IsIntel())) {
       return nullptr;
     }
     auto make_direct = [=]() {

@@ -91,6 +91,14 @@ bool MayTakeWinograd(const WinogradSizes& s) {
   return (isa & avx512) == avx512 && s.in % 16 == 0 && s.out % 16 == 0;
 }
 
+bool IsIntel() {
+#if defined(__x86_64__)
+  return __builtin_cpu_is("intel") != 0;
+#else
+  return false;
+#endif
+}
+
 // Measured on an AMD EPYC with AVX-512, one thread, reorders included, for 300 sizes: where this
 // returns true, the direct convolution takes 1.1 to 3 times as long. Between 128 * 128 and
 // 224 * 224 pairs of channels, tiles of 4 x 4 get a slow order of loops (144 -> 144 channels at
