@@ -59,6 +59,7 @@ class Finder {
                                     : ReadMatMul(node, &op);
       if (!problem.empty()) return Keep(node, problem);
       if (!op.weight.empty() && op.weight_operand == 1) FollowNorm(&op);
+      if (op.type == "MatMul" && op.channel_axis >= 0) FollowBias(&op);
     } else if (Arithmetic().count(op.type) > 0) {
       op.role = QuantizedRole::kArithmetic;
       op.reads.assign(node.input().begin(), node.input().end());
@@ -189,6 +190,22 @@ class Finder {
       if (index_.ConstantType(norm.input(i)) != onnx::TensorProto::FLOAT) return;
       if (index_.ConstantShape(norm.input(i)) != channels) return;
     }
+    Follow(next, op);
+  }
+
+  // An Add of a number for each channel that only reads this MatMul's result.
+  void FollowBias(QuantizableOp* op) const {
+    const int next = index_.OnlyReaderOf(op->result);
+    if (next < 0) return;
+    const onnx::NodeProto& add = index_.graph().node(next);
+    if (!IsOfOnnx(add) || add.op_type() != "Add" || add.input_size() != 2) return;
+    const int operand = add.input(0) == op->result ? 1 : 0;
+    const std::string& bias = add.input(operand);
+    const int64_t channels =
+        index_.ConstantShape(op->weight)[static_cast<size_t>(op->channel_axis)];
+    if (!index_.IsConstant(bias) || !BiasProblem(bias, channels).empty()) return;
+    op->added_bias = bias;
+    op->added_operand = operand;
     Follow(next, op);
   }
 

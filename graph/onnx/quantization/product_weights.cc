@@ -109,15 +109,21 @@ absl::StatusOr<ProductWeights> MakeProductWeights(const ModelIndex& index,
   if (!op.bias.empty()) {
     LEMMA_ASSIGN_OR_RETURN(made.bias, Numbers(index, op.bias));
   }
+  if (!op.added_bias.empty()) {
+    LEMMA_ASSIGN_OR_RETURN(made.bias, Numbers(index, op.added_bias));
+  }
   for (const double b : made.bias) made.bias_magnitude = std::max(made.bias_magnitude, std::abs(b));
+  // In the other forms, the Add stays as it is.
+  if (!op.added_bias.empty() && plan.form != QuantizationForm::kStatic) made.bias.clear();
   for (const int position : op.followers) {
     const onnx::NodeProto& node = index.graph().node(position);
     if (node.op_type() != "BatchNormalization") continue;
     LEMMA_RETURN_IF_ERROR(FoldNorm(index, node, &made));
   }
   const auto shift = plan.bias_shifts.find(op.result);
-  // MatMul has no bias: an Add adds the shift (bias_shift.h).
-  if (shift != plan.bias_shifts.end() && op.type != "MatMul") AddShift(shift->second, &made);
+  // To a MatMul without a bias, a new Add adds the shift (bias_shift.h).
+  const bool has_bias = op.type != "MatMul" || !made.bias.empty();
+  if (shift != plan.bias_shifts.end() && has_bias) AddShift(shift->second, &made);
   if (plan.form == QuantizationForm::kFloats) {
     LEMMA_ASSIGN_OR_RETURN(const Tensor weight,
                            Tensor::FromDoubles({DType::kF32, made.shape}, made.weight));

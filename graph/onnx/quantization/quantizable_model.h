@@ -28,7 +28,8 @@ enum class QuantizedRole {
 
 // An operator of the main graph that can be quantized, together with its followers: nodes behind it
 // that are quantized with it. A BatchNormalization with constant parameters behind a Conv becomes
-// part of the Conv's weight. A Relu or Clip behind an operator that is not a selection stays a
+// part of the Conv's weight. An Add of a constant for each channel behind a MatMul adds its bias. A
+// Relu or Clip behind an operator that is not a selection stays a
 // node; the result is rounded behind it, not before it.
 struct QuantizableOp {
   std::string name;  // of the node, or of its result if the node has none
@@ -43,6 +44,10 @@ struct QuantizableOp {
   int position = 0;                // of the node in the graph
   int weight_operand = 1;          // the number of the operand that is the weight: 0 or 1
   std::vector<int> followers;      // positions of the followers in the graph
+  // A bias of a MatMul: a constant that an Add, the first follower, adds to the channels. Its name,
+  // "" if there is none, and the number of the Add's operand.
+  std::string added_bias;
+  int added_operand = 0;
 };
 
 // An operator that stays as it is, with the reason.

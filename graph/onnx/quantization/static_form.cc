@@ -128,7 +128,7 @@ absl::Status WriteWeights(
 
 absl::Status WriteQuantizedWeight(const QuantizableOp& op, const ProductWeights& weights,
                                   ModelEditor* editor) {
-  editor->DropIfUnread({op.weight, op.bias});
+  editor->DropIfUnread({op.weight, op.bias, op.added_bias});
   return Dequantized(op.position, op.weight_operand, op.weight, weights.quantized.integers,
                      weights.quantized.scales, weights.quantized.zeros, weights.quantized.axis,
                      editor);
@@ -137,14 +137,19 @@ absl::Status WriteQuantizedWeight(const QuantizableOp& op, const ProductWeights&
 absl::Status WriteBias(const QuantizableOp& op, const ProductWeights& weights,
                        ModelEditor* editor) {
   if (weights.bias.empty()) return absl::OkStatus();
-  const std::string base = op.bias.empty() ? op.result + "_bias" : op.bias;
+  const bool is_added = !op.added_bias.empty();  // by an Add
+  const int position = is_added ? op.followers[0] : op.position;
+  const int operand = is_added ? op.added_operand : 2;
+  const std::string base = is_added          ? op.added_bias
+                           : op.bias.empty() ? op.result + "_bias"
+                                             : op.bias;
   const Shape shape = {static_cast<int64_t>(weights.bias.size())};
   if (weights.bias_integers.empty()) {
     LEMMA_ASSIGN_OR_RETURN(const Tensor bias,
                            Tensor::FromDoubles({DType::kF32, shape}, weights.bias));
-    onnx::NodeProto& node = editor->node(op.position);
-    while (node.input_size() <= 2) node.add_input("");
-    node.set_input(2, editor->AddConstant(base + "_folded", bias));
+    onnx::NodeProto& node = editor->node(position);
+    while (node.input_size() <= operand) node.add_input("");
+    node.set_input(operand, editor->AddConstant(base + "_folded", bias));
     return absl::OkStatus();
   }
   LEMMA_ASSIGN_OR_RETURN(
@@ -153,8 +158,8 @@ absl::Status WriteBias(const QuantizableOp& op, const ProductWeights& weights,
                                                                   weights.bias_integers.end())));
   const bool is_vector = weights.quantized.axis >= 0;
   const std::vector<float> scales(weights.bias_scales.begin(), weights.bias_scales.end());
-  return Dequantized(op.position, 2, base, integers, scales, std::vector<int64_t>(scales.size(), 0),
-                     is_vector ? 0 : -1, editor);
+  return Dequantized(position, operand, base, integers, scales,
+                     std::vector<int64_t>(scales.size(), 0), is_vector ? 0 : -1, editor);
 }
 
 absl::Status RaiseOpsetFor(const QuantizationPlan& plan, ModelEditor* editor,

@@ -36,8 +36,9 @@ void LetChosenRead(const QuantizableModel::Impl& model, const QuantizationPlan& 
 // Replaces the weight operand of the operator's node by a DequantizeLinear of the quantized weight.
 absl::Status WriteQuantizedWeight(const QuantizableOp& op, const ProductWeights& weights,
                                   ModelEditor* editor);
-// Makes the bias of `weights` operand 2 of the operator's node: a DequantizeLinear of integers if
-// the bias is rounded, else a constant of floats. Does nothing if there is no bias.
+// Makes the bias of `weights` operand 2 of the operator's node, or the operand of the Add behind a
+// MatMul: a DequantizeLinear of integers if the bias is rounded, else a constant of floats. Does
+// nothing if there is no bias.
 absl::Status WriteBias(const QuantizableOp& op, const ProductWeights& weights, ModelEditor* editor);
 // Removes the BatchNormalization nodes among the operator's followers; ProductWeights includes
 // their effect. The product's node then computes their result.

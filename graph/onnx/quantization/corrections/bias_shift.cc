@@ -28,7 +28,8 @@ std::string QuantizableModel::BiasedValue(int number) const {
 absl::Status WriteShiftOfMatMul(const QuantizableModel::Impl& model, const QuantizationPlan& plan,
                                 const QuantizableOp& op, ModelEditor* editor) {
   const auto found = plan.bias_shifts.find(op.result);
-  if (op.type != "MatMul" || found == plan.bias_shifts.end()) return absl::OkStatus();
+  const bool has_bias = op.type != "MatMul" || !op.added_bias.empty();
+  if (has_bias || found == plan.bias_shifts.end()) return absl::OkStatus();
   const std::vector<double>& shift = found->second;
   const auto channels = static_cast<int64_t>(shift.size());
   const std::string value = op.inner[0];

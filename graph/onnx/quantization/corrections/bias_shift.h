@@ -9,10 +9,11 @@
 
 namespace lemma {
 
-// If the operator is a MatMul for which the plan has a shift (QuantizationPlan::bias_shifts), adds
-// the shift to its result: to the constant of an Add, if this Add alone reads the result, otherwise
-// by a new Add. Call it before the result is quantized. Does nothing for other operators: the
-// biases of Conv and Gemm are shifted in WeightsOf. An error if the constant cannot be read.
+// If the operator is a MatMul without a bias (QuantizableOp::added_bias) for which the plan has a
+// shift (QuantizationPlan::bias_shifts), adds the shift to its result: to the constant of an Add of
+// another shape, if this Add alone reads the result, otherwise by a new Add. Call it before the
+// result is quantized. Does nothing for other operators: biases are shifted in WeightsOf. An error
+// if the constant cannot be read.
 absl::Status WriteShiftOfMatMul(const QuantizableModel::Impl& model, const QuantizationPlan& plan,
                                 const QuantizableOp& op, ModelEditor* editor);
 

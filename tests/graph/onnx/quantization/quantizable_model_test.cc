@@ -4,7 +4,9 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <map>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/cpu/cpu_backend.h"
@@ -195,6 +197,70 @@ TEST(QuantizableModelTest, FoldsNormalizationIntoTheWeight) {
                                           "DequantizeLinear", "Conv", "Relu", "QuantizeLinear",
                                           "DequantizeLinear"));
   EXPECT_EQ(proto.graph().node(7).output(0), "y");
+}
+
+// ONNX Runtime multiplies integers only if the bias is an i32 of the scale of the sums.
+TEST(QuantizableModelTest, AVectorAddedToAMatMulIsItsBias) {
+  constexpr char kAdded[] = R"(
+    g (float[1,2] x) => (float[1,2] y) {
+      w = Constant <value = float[2,2] {127.0, 0.5, 2.0, 63.5}> ()
+      b = Constant <value = float[2] {3.2, -1.3}> ()
+      h = MatMul (x, w)
+      s = Add (b, h)
+      y = Relu (s)
+    })";
+  const QuantizableModel model = Read(OnnxModel(kAdded));
+  ASSERT_EQ(model.operators().size(), 1u);
+  EXPECT_EQ(model.operators()[0].added_bias, "b");
+  EXPECT_EQ(model.operators()[0].result, "y");
+  const onnx::ModelProto made = Quantized(model, AllOf(model));
+  std::map<std::string, const onnx::NodeProto*> makers;
+  for (const auto& node : made.graph().node()) makers[node.output(0)] = &node;
+  const onnx::NodeProto& add = *makers.at("s");
+  EXPECT_EQ(add.input(1), "h");
+  ASSERT_EQ(makers.count(add.input(0)), 1u);
+  EXPECT_EQ(makers.at(add.input(0))->op_type(), "DequantizeLinear");
+  // Scales 1 of x, and 1 and 0.5 of the columns of w: the bias becomes 3 and -1.5.
+  auto imported = ImportOnnxBytes(made.SerializeAsString());
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  auto executable = MakeReferenceBackend()->Compile(imported->graph, {});
+  ASSERT_TRUE(executable.ok()) << executable.status();
+  const auto y = (*executable)->Run({{*Tensor::FromDoubles({DType::kF32, {1, 2}}, {1, 2})}});
+  ASSERT_TRUE(y.ok()) << y.status();
+  EXPECT_THAT((*y)[0].ToDoubles(), ElementsAre(127 + 4 + 3, 0.5 + 127 - 1.5));
+  // The other forms leave the Add as it is.
+  for (const auto form : {QuantizationForm::kDynamic, QuantizationForm::kWeights}) {
+    QuantizationPlan plan = AllOf(model);
+    plan.form = form;
+    const onnx::ModelProto other = Quantized(model, plan);
+    for (const auto& node : other.graph().node()) {
+      if (node.output(0) != "s") continue;
+      EXPECT_EQ(node.input(0), "b");
+    }
+  }
+}
+
+TEST(QuantizableModelTest, OtherAddsAreNoBiases) {
+  for (const char* text : {
+           "h = MatMul (x, w) s = Add (h, row) y = Relu (s)",    // another shape
+           "h = MatMul (x, w) s = Add (h, b) y = Mul (s, h)",    // h is read twice
+           "h = MatMul (x, w) y = Add (h, h)",                   // no constant
+           "h = MatMul (x, w) s = Sub (h, b) y = Relu (s)",      // no Add
+           "t = Transpose (x) h = MatMul (w, t) y = Add (h, b)"  // the weight is on the left
+       }) {
+    const QuantizableModel model = Read(OnnxModel(absl::StrCat(R"(
+      g (float[2,2] x) => (float[2,2] y) {
+        w = Constant <value = float[2,2] {1.0, 2.0, 3.0, 4.0}> ()
+        b = Constant <value = float[2] {1.0, 2.0}> ()
+        row = Constant <value = float[1,2] {1.0, 2.0}> ()
+        )",
+                                                               text, "}")));
+    ASSERT_FALSE(model.operators().empty()) << text;
+    const QuantizableOp& product = model.operators()[model.operators()[0].type != "MatMul"];
+    EXPECT_EQ(product.type, "MatMul");
+    EXPECT_EQ(product.added_bias, "") << text;
+    EXPECT_EQ(product.result, "h") << text;
+  }
 }
 
 TEST(QuantizableModelTest, AWeightMayBeSharedOrAnOutput) {
