@@ -142,7 +142,7 @@ absl::StatusOr<NodePtr> Specializer::Of(const NodePtr& node) {
       }
       if (pending.size() > before) continue;
       LEMMA_ASSIGN_OR_RETURN(NodePtr made, Make(*next));
-      known_.emplace(next, made == nullptr ? next : std::move(made));
+      known_.emplace(next, made == nullptr ? next : made);
     }
     pending.pop_back();
   }
