@@ -139,15 +139,17 @@ def quantized_errors(report):
     def pair(values, text):
         return "" if values is None else ", ".join(text(value) for value in values)
 
+    def percent(x):
+        return f"{100 * x:.0f} %" if x >= 0.1 else f"{100 * x:.2g} %"
+
     lines = []
     for row in report["rows"]:
         errors = row["errors"]
         if row["threads"] == 1:
             lines.append([
                 row["model"], f"{errors['operators']} ({errors['exact']})",
-                *(pair(errors[key], lambda x: f"{100 * x:.2g} %")
-                  for key in ("bound", "bound_for_inputs", "measured")),
-                pair(errors["snr_db"], lambda x: f"{x:.1f}"), f"{100 * row['error']:.2g} %"])
+                *(pair(errors[key], percent) for key in ("bound", "bound_for_inputs", "measured")),
+                pair(errors["snr_db"], lambda x: f"{x:.1f}"), percent(row["error"])])
     return ["model", "operators (exact)", "bound", "bound for the samples", "measured", "SNR, dB",
             "outputs"], lines, ""
 

@@ -204,6 +204,8 @@ class Finder {
     const int64_t channels =
         index_.ConstantShape(op->weight)[static_cast<size_t>(op->channel_axis)];
     if (!index_.IsConstant(bias) || !BiasProblem(bias, channels).empty()) return;
+    const auto numbers = index_.Constant(bias);
+    if (!numbers.ok() || !numbers->IsFinite()) return;  // such as a mask of -infinity
     op->added_bias = bias;
     op->added_operand = operand;
     Follow(next, op);

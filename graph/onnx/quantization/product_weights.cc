@@ -58,6 +58,24 @@ void AddShift(const std::vector<double>& shift, ProductWeights* made) {
   made->bias_magnitude += most;
 }
 
+// Removes the limits of channels, the last axis, with weights other than 0.
+void KeepForZeros(const std::vector<double>& weights, std::vector<double>* least) {
+  for (size_t i = 0; i < weights.size() && !least->empty(); ++i) {
+    if (weights[i] != 0) (*least)[i % least->size()] = 0;
+  }
+}
+
+// Whether the bias is at most kMostBias steps, up to the rounding of the scales.
+bool BiasFits(double input_scale, const ProductWeights& made) {
+  constexpr double kMost = kMostBias * (1 + 1e-6);
+  const std::vector<float>& scales = made.quantized.scales;
+  for (size_t c = 0; c < made.bias.size(); ++c) {
+    const auto scale = static_cast<double>(scales.size() == 1 ? scales[0] : scales[c]);
+    if (std::abs(made.bias[c]) > input_scale * scale * kMost) return false;
+  }
+  return true;
+}
+
 void QuantizeBias(double input_scale, ProductWeights* made) {
   const size_t channels = made->bias.size();
   for (const float scale : made->quantized.scales) {
@@ -135,14 +153,21 @@ absl::StatusOr<ProductWeights> MakeProductWeights(const ModelIndex& index,
   std::vector<double> least;
   double input_scale = 0;
   const bool rounds_bias = plan.form == QuantizationForm::kStatic && !made.bias.empty();
-  if (rounds_bias) {
-    input_scale = static_cast<double>(ParamsOf(ops, plan, op.reads[0]).scale);
+  const bool is_added = !op.added_bias.empty();
+  if (rounds_bias) input_scale = static_cast<double>(ParamsOf(ops, plan, op.reads[0]).scale);
+  if (rounds_bias && (!is_added || plan.weights.per_channel)) {
     for (const double b : made.bias) least.push_back(std::abs(b) / (input_scale * kMostBias));
   }
+  // A large bias of a MatMul stays in the Add. Where all weights are 0, any scale is good for them.
+  if (is_added) KeepForZeros(made.weight, &least);
   LEMMA_ASSIGN_OR_RETURN(made.quantized, QuantizeWeight(made.shape, made.weight, op.channel_axis,
                                                         plan.weights, least));
   made.rounded = made.quantized.Floats();
-  if (rounds_bias) QuantizeBias(input_scale, &made);
+  if (rounds_bias && is_added && !BiasFits(input_scale, made)) {
+    made.bias.clear();  // the Add stays as it is
+  } else if (rounds_bias) {
+    QuantizeBias(input_scale, &made);
+  }
   return made;
 }
 

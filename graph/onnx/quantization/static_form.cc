@@ -177,7 +177,7 @@ absl::Status WriteStaticForm(const QuantizableModel::Impl& model, const Quantiza
         LEMMA_RETURN_IF_ERROR(WriteQuantizedWeight(op, weights, editor));
         LEMMA_RETURN_IF_ERROR(WriteBias(op, weights, editor));
         RemoveNorms(model, op, editor);
-        return WriteShiftOfMatMul(model, plan, op, editor);
+        return WriteShiftOfMatMul(model, plan, op, weights, editor);
       }));
   std::set<std::string> values = ResultsOf(model.operators, plan.chosen);
   values.merge(ReadsOf(model.operators, plan.chosen));

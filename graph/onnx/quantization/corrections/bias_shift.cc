@@ -26,9 +26,10 @@ std::string QuantizableModel::BiasedValue(int number) const {
 }
 
 absl::Status WriteShiftOfMatMul(const QuantizableModel::Impl& model, const QuantizationPlan& plan,
-                                const QuantizableOp& op, ModelEditor* editor) {
+                                const QuantizableOp& op, const ProductWeights& weights,
+                                ModelEditor* editor) {
   const auto found = plan.bias_shifts.find(op.result);
-  const bool has_bias = op.type != "MatMul" || !op.added_bias.empty();
+  const bool has_bias = op.type != "MatMul" || !weights.bias.empty();
   if (has_bias || found == plan.bias_shifts.end()) return absl::OkStatus();
   const std::vector<double>& shift = found->second;
   const auto channels = static_cast<int64_t>(shift.size());

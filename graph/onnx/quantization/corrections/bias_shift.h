@@ -9,13 +9,14 @@
 
 namespace lemma {
 
-// If the operator is a MatMul without a bias (QuantizableOp::added_bias) for which the plan has a
-// shift (QuantizationPlan::bias_shifts), adds the shift to its result: to the constant of an Add of
-// another shape, if this Add alone reads the result, otherwise by a new Add. Call it before the
+// If the operator is a MatMul without a bias in `weights` for which the plan has a shift
+// (QuantizationPlan::bias_shifts), adds the shift to its result: to the constant of an Add, if this
+// Add alone reads the result, otherwise by a new Add. Call it before the
 // result is quantized. Does nothing for other operators: biases are shifted in WeightsOf. An error
 // if the constant cannot be read.
 absl::Status WriteShiftOfMatMul(const QuantizableModel::Impl& model, const QuantizationPlan& plan,
-                                const QuantizableOp& op, ModelEditor* editor);
+                                const QuantizableOp& op, const ProductWeights& weights,
+                                ModelEditor* editor);
 
 }  // namespace lemma
 

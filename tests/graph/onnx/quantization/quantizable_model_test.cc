@@ -4,6 +4,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "absl/strings/str_cat.h"
@@ -261,6 +262,65 @@ TEST(QuantizableModelTest, OtherAddsAreNoBiases) {
     EXPECT_EQ(product.added_bias, "") << text;
     EXPECT_EQ(product.result, "h") << text;
   }
+}
+
+// Such as masks in front of a softmax.
+TEST(QuantizableModelTest, InfiniteAndHugeBiasesStayFloats) {
+  for (const float number : {-INFINITY, NAN, -1e30F}) {
+    onnx::ModelProto proto = OnnxModel(R"(
+      g (float[2,2] x) => (float[2,2] y) {
+        w = Constant <value = float[2,2] {1.0, 2.0, 3.0, 4.0}> ()
+        b = Constant <value = float[2] {1.0, 2.0}> ()
+        h = MatMul (x, w)
+        s = Add (h, b)
+        y = Softmax (s)
+      })");
+    for (auto& node : *proto.mutable_graph()->mutable_node()) {
+      if (node.output(0) == "b") node.mutable_attribute(0)->mutable_t()->set_float_data(1, number);
+    }
+    const QuantizableModel model = Read(proto);
+    ASSERT_EQ(model.operators().size(), 1u);
+    EXPECT_EQ(model.operators()[0].result, std::isfinite(number) ? "s" : "h");
+    for (const bool per_channel : {false, true}) {
+      QuantizationPlan plan = AllOf(model);
+      plan.weights.per_channel = per_channel;
+      const onnx::ModelProto made = Quantized(model, plan);
+      for (const auto& node : made.graph().node()) {
+        EXPECT_NE(node.op_type() == "Add" ? node.input(1) : "", "b_dequantized") << number;
+      }
+      // The scale of the weight does not grow with the bias.
+      int scales = 0;
+      for (const auto& tensor : made.graph().initializer()) {
+        if (tensor.name() != "w_scale") continue;
+        ++scales;
+        const auto* values = reinterpret_cast<const float*>(tensor.raw_data().data());
+        ASSERT_GE(tensor.raw_data().size(), sizeof(float));
+        for (size_t i = 0; i < tensor.raw_data().size() / sizeof(float); ++i) {
+          EXPECT_LT(values[i], 0.1F);
+        }
+      }
+      EXPECT_EQ(scales, 1);
+    }
+  }
+}
+
+// The bias of a channel without weights, as of a pruned one, is not rounded coarsely.
+TEST(QuantizableModelTest, ABiasWithoutWeightsKeepsItsValue) {
+  const QuantizableModel model = Read(OnnxModel(R"(
+    g (float[1,2] x) => (float[1,2] y) {
+      w = Constant <value = float[2,2] {127.0, 0.0, 2.0, 0.0}> ()
+      b = Constant <value = float[2] {1.0, 0.3}> ()
+      h = MatMul (x, w)
+      y = Add (h, b)
+    })"));
+  const onnx::ModelProto made = Quantized(model, AllOf(model));
+  auto imported = ImportOnnxBytes(made.SerializeAsString());
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  auto executable = MakeReferenceBackend()->Compile(imported->graph, {});
+  ASSERT_TRUE(executable.ok()) << executable.status();
+  const auto y = (*executable)->Run({{*Tensor::FromDoubles({DType::kF32, {1, 2}}, {1, 2})}});
+  ASSERT_TRUE(y.ok()) << y.status();
+  EXPECT_NEAR((*y)[0].AtDouble(1), 0.3, 1e-6);
 }
 
 TEST(QuantizableModelTest, AWeightMayBeSharedOrAnOutput) {
