@@ -28,9 +28,9 @@ enum class QuantizedRole {
 
 // An operator of the main graph that can be quantized, together with its followers: nodes behind it
 // that are quantized with it. A BatchNormalization with constant parameters behind a Conv becomes
-// part of the Conv's weight. An Add of a constant for each channel behind a MatMul adds its bias. A
-// Relu or Clip behind an operator that is not a selection stays a
-// node; the result is rounded behind it, not before it.
+// part of the Conv's weight. An Add of a constant for each channel behind a MatMul adds its bias,
+// and stays a node. A Relu or Clip behind an operator that is not a selection stays a node; the
+// result is rounded behind it, not before it.
 struct QuantizableOp {
   std::string name;  // of the node, or of its result if the node has none
   std::string type;  // "Conv"

@@ -36,9 +36,9 @@ bool MayTakeWinograd(const WinogradSizes& sizes);
 bool IsIntel();
 
 // Whether oneDNN's Winograd kernel `code` (impl_info_str) is faster than its direct convolution on
-// channels-last images. The time of reordering input and output counts. `intel`: as
-// IsIntel. The answer depends on these arguments only, so a model has the same results in every run
-// with the same number of threads on processors of one maker.
+// channels-last images. The time of reordering input and output counts. `intel`: as IsIntel. The
+// answer depends on these arguments only, so a model has the same results in every run with the
+// same number of threads on processors of one maker.
 bool IsFasterByWinograd(const WinogradSizes& sizes, const std::string& code, int threads,
                         bool intel);
 

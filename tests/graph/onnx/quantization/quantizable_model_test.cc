@@ -200,6 +200,19 @@ TEST(QuantizableModelTest, FoldsNormalizationIntoTheWeight) {
   EXPECT_EQ(proto.graph().node(7).output(0), "y");
 }
 
+// The output for the input [[1, 2]], by the definitions.
+std::vector<double> OutputForOneTwo(const onnx::ModelProto& model) {
+  auto imported = ImportOnnxBytes(model.SerializeAsString());
+  EXPECT_TRUE(imported.ok()) << imported.status();
+  if (!imported.ok()) return {};
+  auto executable = MakeReferenceBackend()->Compile(imported->graph, {});
+  EXPECT_TRUE(executable.ok()) << executable.status();
+  if (!executable.ok()) return {};
+  const auto y = (*executable)->Run({{*Tensor::FromDoubles({DType::kF32, {1, 2}}, {1, 2})}});
+  EXPECT_TRUE(y.ok()) << y.status();
+  return y.ok() ? (*y)[0].ToDoubles() : std::vector<double>();
+}
+
 // ONNX Runtime multiplies integers only if the bias is an i32 of the scale of the sums.
 TEST(QuantizableModelTest, AVectorAddedToAMatMulIsItsBias) {
   constexpr char kAdded[] = R"(
@@ -222,13 +235,7 @@ TEST(QuantizableModelTest, AVectorAddedToAMatMulIsItsBias) {
   ASSERT_EQ(makers.count(add.input(0)), 1u);
   EXPECT_EQ(makers.at(add.input(0))->op_type(), "DequantizeLinear");
   // Scales 1 of x, and 1 and 0.5 of the columns of w: the bias becomes 3 and -1.5.
-  auto imported = ImportOnnxBytes(made.SerializeAsString());
-  ASSERT_TRUE(imported.ok()) << imported.status();
-  auto executable = MakeReferenceBackend()->Compile(imported->graph, {});
-  ASSERT_TRUE(executable.ok()) << executable.status();
-  const auto y = (*executable)->Run({{*Tensor::FromDoubles({DType::kF32, {1, 2}}, {1, 2})}});
-  ASSERT_TRUE(y.ok()) << y.status();
-  EXPECT_THAT((*y)[0].ToDoubles(), ElementsAre(127 + 4 + 3, 0.5 + 127 - 1.5));
+  EXPECT_THAT(OutputForOneTwo(made), ElementsAre(127 + 4 + 3, 0.5 + 127 - 1.5));
   // The other forms leave the Add as it is.
   for (const auto form : {QuantizationForm::kDynamic, QuantizationForm::kWeights}) {
     QuantizationPlan plan = AllOf(model);
@@ -314,13 +321,9 @@ TEST(QuantizableModelTest, ABiasWithoutWeightsKeepsItsValue) {
       y = Add (h, b)
     })"));
   const onnx::ModelProto made = Quantized(model, AllOf(model));
-  auto imported = ImportOnnxBytes(made.SerializeAsString());
-  ASSERT_TRUE(imported.ok()) << imported.status();
-  auto executable = MakeReferenceBackend()->Compile(imported->graph, {});
-  ASSERT_TRUE(executable.ok()) << executable.status();
-  const auto y = (*executable)->Run({{*Tensor::FromDoubles({DType::kF32, {1, 2}}, {1, 2})}});
-  ASSERT_TRUE(y.ok()) << y.status();
-  EXPECT_NEAR((*y)[0].AtDouble(1), 0.3, 1e-6);
+  const std::vector<double> y = OutputForOneTwo(made);
+  ASSERT_EQ(y.size(), 2u);
+  EXPECT_NEAR(y[1], 0.3, 1e-6);
 }
 
 TEST(QuantizableModelTest, AWeightMayBeSharedOrAnOutput) {
