@@ -113,6 +113,7 @@ MAY_USE_ONLY = {
         "graph/graph",
         "graph/barrier",
         "graph/builder",
+        "graph/rebuild",
         "graph/sizes/specialize",
         "graph/sizes/symbolic_size",
         "base/hash",

@@ -1,6 +1,7 @@
 // Checks certificates: which rules are believed, and how files become models.
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -12,6 +13,7 @@
 #include "base/file.h"
 #include "graph/onnx/export.h"
 #include "graph/onnx/import.h"
+#include "graph/onnx/run_time/loop_body.h"
 #include "graph/sizes/specialize.h"
 #include "rewrite/rules/rule_text.h"
 #include "verifier/checker/checker.h"
@@ -79,6 +81,31 @@ absl::StatusOr<Graph> AsWritten(const Graph& graph, const Model& input, const Mo
   auto model = RoundTrip(graph, options, import);
   if (!model.ok()) return model.status();
   return std::move(model->graph);
+}
+
+absl::StatusOr<LoopIteration> IterationOf(const std::string& payload,
+                                          absl::Span<const Value> values,
+                                          const std::vector<int>& reads) {
+  auto body = ImportLoopBody({payload, reads}, values);
+  if (!body.ok()) return body.status();
+  LoopIteration iteration{body->graph, body->frame, {}};
+  iteration.as_written = [body = *std::move(body)](const Graph& graph) {
+    return AsWritten(body, graph);
+  };
+  return iteration;
+}
+
+// Loops as ONNX has them.
+LoopReader Loops() {
+  LoopReader reader;
+  reader.payload = [](const Node& node) {
+    return IsOpaqueLoop(node) ? std::optional(LoopNodeOf(node).payload) : std::nullopt;
+  };
+  reader.iteration = IterationOf;
+  reader.apply = [](const Node& loop, const std::string& payload, const std::vector<int>& reads) {
+    return ApplyLoop(loop, {payload, reads});
+  };
+  return reader;
 }
 
 // Default values of inputs are part of a model's meaning. Only ONNX files store them.
@@ -184,6 +211,7 @@ absl::StatusOr<CheckResult> CheckCertificate(const Model& input, const Model& ou
     return WhyUntrusted(options, *rules, rule, &result.hint);
   };
   check.as_written = [&](const Graph& written) { return AsWritten(written, input, output); };
+  check.loops = Loops();
   check.samples = options.samples;
   check.seed = result.seed;
   check.threads = options.threads;

@@ -83,6 +83,10 @@ std::string TextOf(const CheckResult& answer, const std::string& advice) {
                    FormatCount(static_cast<int64_t>(c.rules.size()), "rule"), ", ",
                    FormatCount(static_cast<int64_t>(c.folds.size()), "constant"), " folded, ",
                    Name(c.contract), " (", Name(c.result), Printable(HowRead(answer)), ")\n");
+  if (check.bodies > 0) {
+    absl::StrAppend(&text, FormatCount(check.bodies, "new loop body"),
+                    ", checked by a certificate inside this one\n");
+  }
   for (const certificate::CheckedMutant& mutant : check.mutants) {
     absl::StrAppend(&text, "a corrected mutant is ", Name(mutant.contract), ": its ",
                     mutant.elements, " elements are equal, ", mutant.compared, " of them modulo ",

@@ -42,7 +42,7 @@ Json ToJson(const CheckResult& answer, const std::string& advice) {
   json.Set("samples", check.samples)
       .Set("elements", check.elements)
       .Set("laws", check.steps_in_double);
-  json.Set("by_steps", check.by_steps);
+  json.Set("by_steps", check.by_steps).Set("bodies", check.bodies);
   return json;
 }
 

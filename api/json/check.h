@@ -12,8 +12,8 @@ namespace lemma::api {
 // An object with ok, step and problem. `advice`, a text of the caller, is appended to problem. If
 // ok is true, also steps, rules and folds (how many of each), result, contract, dims (with the
 // sizes of CheckResult::assumed), symbolic (least and most for each name), fixed_inputs, reseed,
-// mutants, seed, samples, elements, laws (the number CertificateCheck::steps_in_double) and
-// by_steps, as in Certificate and CertificateCheck.
+// mutants, seed, samples, elements, laws (the number CertificateCheck::steps_in_double), by_steps
+// and bodies, as in Certificate and CertificateCheck.
 Json ToJson(const CheckResult& answer, const std::string& advice = "");
 
 // An object with the fields of PlanCheck, and ok. `backend` is the back end whose plan was checked;

@@ -142,6 +142,16 @@ Json ToJson(const Graph& input, const OptimizeOptions& options, const OptimizeRe
   AddPrediction(options, result, &json);
   AddExecution(options, accepted, &json);
   json.Set("rules", RulesJson(accepted.rewrites));
+  Json bodies = Json::Array();
+  for (const OptimizedBody& body : accepted.bodies) {
+    Json entry = Json::Object();
+    entry.Set("loop", body.label).Set("rules", RulesJson(body.rewrites));
+    entry.Set("operators_before", body.operators_before);
+    entry.Set("operators_after", body.operators_after);
+    entry.Set("predicted_ms_before", body.ms_before).Set("predicted_ms_after", body.ms_after);
+    bodies.Add(std::move(entry));
+  }
+  if (!accepted.bodies.empty()) json.Set("loop_bodies", std::move(bodies));
   json.Set("search_rules", RulesJson(result.search.rewrites));
   if (options.allow_unproved) {
     Json unproved = Json::Object();

@@ -328,6 +328,8 @@ absl::Status Try(Backend* backend, const Graph& input, const Contender& contende
   result->rewrites = contender.rewrites;
   result->recomputed = contender.recomputed;
   result->offloaded = contender.offloaded;
+  result->bodies = contender.bodies;
+  result->before_bodies = contender.before_bodies;
   return absl::OkStatus();
 }
 
@@ -344,6 +346,8 @@ Acceptance AcceptUnseen(const Graph& input, std::vector<Contender> contenders,
   result.rewrites = contenders.front().rewrites;
   result.recomputed = contenders.front().recomputed;
   result.offloaded = contenders.front().offloaded;
+  result.bodies = contenders.front().bodies;
+  result.before_bodies = contenders.front().before_bodies;
   return result;
 }
 

@@ -14,10 +14,21 @@
 #include "graph/graph.h"
 #include "optimizer/cost/objective.h"
 #include "optimizer/search/search.h"
+#include "rewrite/rules/certificate.h"
 #include "rewrite/rules/substitution.h"
 #include "runtime/executor.h"
 
 namespace lemma::api {
+
+// A loop of a graph whose body was optimized.
+struct OptimizedBody {
+  CertificateBody record;  // record.position: in Contender::before_bodies
+  std::string label;       // of the loop's first result; "" if it has none
+  int operators_before = 0, operators_after = 0;  // of the body
+  double ms_before = 0, ms_after = 0;             // predicted times of one iteration
+  FloatContract contract = FloatContract::kBitExact;
+  std::vector<optimizer::RewriteStep> rewrites;  // of the body
+};
 
 // A graph that might become the result; its constants are folded.
 struct Contender {
@@ -30,6 +41,10 @@ struct Contender {
   bool is_certain = false;
   // Whether folding computed a constant that is outside the range of its type (FoldConstants).
   bool out_of_range = false;
+  // The loops whose bodies `graph` has optimized, and the graph with the bodies as they were. The
+  // graph is set only if there are such loops.
+  std::vector<OptimizedBody> bodies;
+  std::optional<Graph> before_bodies;
 };
 
 struct AcceptanceOptions {
@@ -70,6 +85,9 @@ struct Acceptance {
       rewrites;                  // from the input to `graph`; empty if the input is kept
   int recomputed = 0;            // operators of `graph` that are copies of others
   int offloaded = 0;             // values of `graph` that are kept in host memory
+  // As in the contender that became the result.
+  std::vector<OptimizedBody> bodies;
+  std::optional<Graph> before_bodies;
   bool measured = false;         // whether the input was executed, and contenders if there were any
   std::string why_not_measured;  // why nothing was executed; "" if `measured`
   // The time of the last contender with right outputs, accepted or not, divided by the input's
@@ -100,7 +118,9 @@ struct Acceptance {
   // order of the attempts; for calibration.
   optimizer::KernelTimes in_graph;
 
-  bool kept_input() const { return rewrites.empty() && recomputed == 0 && offloaded == 0; }
+  bool kept_input() const {
+    return rewrites.empty() && recomputed == 0 && offloaded == 0 && bodies.empty();
+  }
 };
 
 // Returns the first contender that is better than the input; if there is none, the input. "Better"

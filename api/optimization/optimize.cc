@@ -12,14 +12,17 @@
 #include "absl/strings/str_join.h"
 #include "api/models/option_error.h"
 #include "api/models/random_values.h"
+#include "api/optimization/loop_bodies.h"
 #include "api/optimization/memory_limit.h"
 #include "api/optimization/mutants.h"
 #include "api/optimization/search_figures.h"
 #include "api/optimization/search_run.h"
 #include "api/version.h"
 #include "base/json.h"
+#include "graph/barrier.h"
 #include "graph/onnx/export.h"
 #include "graph/onnx/origin/kept_bodies.h"
+#include "graph/onnx/run_time/loop_body.h"
 #include "graph/sizes/specialize.h"
 #include "optimizer/folding/constant_folding.h"
 #include "optimizer/search/certificate.h"
@@ -31,10 +34,32 @@ namespace {
 // For each node, saturation keeps a set of nodes as bits.
 constexpr int64_t kMaxNodes = 100000;
 
+// Whether the best graph's price is clearly below the input's: for times, by 1 %.
+bool PaysByPrice(const SearchRun& run) {
+  constexpr double kLeastGain = 0.01;
+  if (!run.options.replay.empty()) return true;  // its steps have no price
+  const optimizer::SearchResult& search = run.result.search;
+  optimizer::Objective objective = run.options.objective.Deciding();
+  if (objective.IsTime()) {
+    return search.best_cost.ms() <= (1 - kLeastGain) * search.initial_cost.ms();
+  }
+  objective.reference = search.initial_cost;
+  return objective.RankOf(search.best_cost, 0) < objective.RankOf(search.initial_cost, 0);
+}
+
+bool HasLoops(const Graph& graph) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(),
+                     [](const NodePtr& node) { return IsOpaqueLoop(*node); });
+}
+
+// As Optimize; `steps` as in OptimizeFunction.
+absl::StatusOr<OptimizeResult> OptimizeAs(const Graph& input, absl::Span<const Tensor> inputs,
+                                          const OptimizeOptions& options, const Certificate* steps);
+
 // The graph that the search found, and the graph that its first descent reached, unless they are in
-// `*seen`. With a memory limit also the input, if values have to be recomputed or offloaded to keep
-// to it.
-// Graphs that cannot be written are left out; `*why_left_out` is then the reason.
+// `*seen`; with the bodies of their loops optimized. The same for the input, if only its loops'
+// bodies change or, with a memory limit, if values have to be recomputed or offloaded to keep to
+// it. Graphs that cannot be written are left out; `*why_left_out` is then the reason.
 absl::StatusOr<std::vector<Contender>> Contenders(const Graph& input, SearchRun* run,
                                                   std::set<uint64_t>* seen,
                                                   std::string* why_left_out) {
@@ -49,10 +74,12 @@ absl::StatusOr<std::vector<Contender>> Contenders(const Graph& input, SearchRun*
     if (!folded.ok()) return folded.status();
     auto kept = KeptToLimit({*std::move(folded), rewrites}, run);
     if (!kept.ok()) return kept.status();
-    kept->is_certain = is_certain;
     kept->out_of_range = out_of_range;
-    const bool differs = !rewrites.empty() || kept->recomputed > 0 || kept->offloaded > 0;
+    if (absl::Status s = OptimizeBodies(OptimizeAs, run, &*kept); !s.ok()) return s;
+    const bool differs = !rewrites.empty() || kept->recomputed > 0 || kept->offloaded > 0 ||
+                         !kept->bodies.empty();
     if (!differs) return absl::OkStatus();
+    kept->is_certain = is_certain && kept->bodies.empty();
     if (run->options.can_write) {
       if (absl::Status s = run->options.can_write(kept->graph); !s.ok()) {
         *why_left_out = absl::StrCat("it cannot be written: ", s.message());
@@ -65,16 +92,24 @@ absl::StatusOr<std::vector<Contender>> Contenders(const Graph& input, SearchRun*
   auto is_new = [&](const Graph& graph) { return seen->insert(graph.StructuralHash()).second; };
   const optimizer::SearchResult& search = run->result.search;
   absl::Status status;
-  if (is_new(search.best)) status = add(search.best, search.rewrites, search.best_is_certain);
   // Without execution, only the best can be accepted.
   const bool by_price = run->options.by_price;
+  const bool pays = !by_price || PaysByPrice(*run);
+  if (pays && is_new(search.best)) {
+    status = add(search.best, search.rewrites, search.best_is_certain);
+  }
   if (status.ok() && !by_price && is_new(search.descended)) {
     status = add(search.descended, search.descended_rewrites, search.descended_is_certain);
   }
   if (status.ok() && !by_price && !search.certain_rewrites.empty() && is_new(search.certain)) {
     status = add(search.certain, search.certain_rewrites, true);
   }
-  if (status.ok() && run->peak_limit > 0) status = add(input, {}, false);
+  // A certificate's bodies belong to the graph after its steps.
+  const bool is_only = by_price || run->replayed.has_value();
+  const bool tries_bodies =
+      !run->tried_bodies && HasLoops(input) && (!is_only || contenders.empty());
+  if (status.ok() && (run->peak_limit > 0 || tries_bodies)) status = add(input, {}, false);
+  run->tried_bodies = true;
   if (!status.ok()) return status;
   return contenders;
 }
@@ -89,12 +124,11 @@ absl::StatusOr<Acceptance> AcceptSymbolic(Backend* backend, const Graph& input,
   Specializer first(InputSizes(input, hints[0].sizes));
   auto sized = first.Of(input);
   if (!sized.ok()) return sized.status();
-  std::vector<Contender> candidates;
-  for (const Contender& contender : contenders) {
-    auto graph = first.Of(contender.graph);
+  std::vector<Contender> candidates = contenders;
+  for (Contender& candidate : candidates) {
+    auto graph = first.Of(candidate.graph);
     if (!graph.ok()) return graph.status();
-    candidates.push_back({*std::move(graph), contender.rewrites, 0, 0, contender.is_certain,
-                          contender.out_of_range});
+    candidate.graph = *std::move(graph);
   }
   auto accepted = Accept(backend, *sized, candidates, inputs, options);
   if (!accepted.ok()) return accepted;
@@ -114,31 +148,21 @@ absl::StatusOr<Acceptance> AcceptSymbolic(Backend* backend, const Graph& input,
     }
     auto values = RandomInputs(*before, /*seed=*/i, /*integer_range=*/2);
     if (!values.ok()) return values.status();
-    const Contender there{*after, contender.rewrites, 0, 0, contender.is_certain};
+    Contender there = contender;
+    there.graph = *after;
     auto again = Accept(backend, *before, {there}, *values, options);
     if (!again.ok()) return again;
     if (!again->rejected.empty() ||
         (again->found && again->kept_input() && again->found->low > 1)) {
       again->graph = input;
       again->rewrites.clear();
+      again->bodies.clear();
+      again->before_bodies.reset();
       return again;
     }
   }
   accepted->graph = contender.graph;
   return accepted;
-}
-
-// Whether the best graph's price is clearly below the input's: for times, by 1 %.
-bool PaysByPrice(const SearchRun& run) {
-  constexpr double kLeastGain = 0.01;
-  if (!run.options.replay.empty()) return true;  // its steps have no price
-  const optimizer::SearchResult& search = run.result.search;
-  optimizer::Objective objective = run.options.objective.Deciding();
-  if (objective.IsTime()) {
-    return search.best_cost.ms() <= (1 - kLeastGain) * search.initial_cost.ms();
-  }
-  objective.reference = search.initial_cost;
-  return objective.RankOf(search.best_cost, 0) < objective.RankOf(search.initial_cost, 0);
 }
 
 // Says why contenders were left out, if nothing else says why the input is kept.
@@ -148,18 +172,14 @@ void SayLeftOut(const std::string& why, Acceptance* accepted) {
 
 // Accepts the best graph by its price.
 absl::Status JudgeByPrice(const Graph& input, SearchRun* run) {
-  std::vector<Contender> contenders;
   std::string why_left_out;
-  if (PaysByPrice(*run)) {
-    std::set<uint64_t> seen = {input.StructuralHash()};
-    auto found = Contenders(input, run, &seen, &why_left_out);
-    if (!found.ok()) return found.status();
-    contenders = *std::move(found);
-  }
+  std::set<uint64_t> seen = {input.StructuralHash()};
+  auto contenders = Contenders(input, run, &seen, &why_left_out);
+  if (!contenders.ok()) return contenders.status();
   const std::string costs = run->costs.model == nullptr
                                 ? "steps of a certificate"
                                 : absl::StrCat("costs are ", run->costs.model->Describe());
-  run->result.accepted = AcceptUnseen(input, std::move(contenders), run->options.numerics, costs);
+  run->result.accepted = AcceptUnseen(input, *std::move(contenders), run->options.numerics, costs);
   SayLeftOut(why_left_out, &run->result.accepted);
   return absl::OkStatus();
 }
@@ -218,15 +238,53 @@ Certificate::Result ResultOf(const SearchRun& run) {
 
 absl::Status CertifyResult(const Graph& input, SearchRun* run) {
   const Acceptance& accepted = run->result.accepted;
-  auto certificate = Certify(input, accepted.rewrites, accepted.graph, run->file.rules,
-                             ResultOf(*run), run->DeadlineAfterSearch(), &run->result.provenance);
+  const Graph& last = accepted.before_bodies ? *accepted.before_bodies : accepted.graph;
+  auto certificate = Certify(input, accepted.rewrites, last, run->file.rules, ResultOf(*run),
+                             run->DeadlineAfterSearch(), &run->result.provenance);
   if (!certificate.ok()) return certificate.status();
-  if (certificate->steps.empty() && certificate->folds.empty()) {
+  for (const OptimizedBody& body : accepted.bodies) {
+    certificate->bodies.push_back(body.record);
+    certificate->contract = std::max(certificate->contract, body.contract);
+    // A loop that reads other operands changes the order of nodes.
+    const Node& loop = *last.nodes()[static_cast<size_t>(body.record.position)];
+    if (body.record.reads != LoopNodeOf(loop).reads) run->result.provenance.places.output_nodes = 0;
+  }
+  certificate->output_graph = WithoutBarriers(accepted.graph).StructuralHash();
+  if (certificate->steps.empty() && certificate->folds.empty() && certificate->bodies.empty()) {
     certificate->result = Certificate::Result::kInput;
   }
   certificate->mutants = MutantsOf(certificate->rules, run->mutants);
   run->result.certificate = *std::move(certificate);
   return absl::OkStatus();
+}
+
+absl::StatusOr<OptimizeResult> OptimizeAs(const Graph& input, absl::Span<const Tensor> inputs,
+                                          const OptimizeOptions& options, const Certificate* steps) {
+  if (absl::Status s = options.Check(); !s.ok()) return s;
+  if (IsSymbolic(input) != !options.hints.empty()) {
+    return absl::InvalidArgumentError(
+        options.hints.empty() ? "hints: a graph with symbolic sizes needs sizes to be priced at"
+                              : "hints: the graph has no symbolic sizes");
+  }
+  SearchRun run(options, steps == nullptr ? std::nullopt : std::optional(*steps));
+  if (absl::Status s = FindResult(input, &run); !s.ok()) return s;
+  if (!options.execute) {
+    run.Begin(SearchRun::Stage::kResult);
+    absl::Status s = ExplainWhyNot(input, run.result.search.best, &run);
+    if (!s.ok()) return s;
+    return std::move(run.result);
+  }
+  absl::Status judged = options.by_price ? JudgeByPrice(input, &run) : Judge(input, inputs, &run);
+  if (!judged.ok()) return judged;
+  if (!run.result.fits()) return std::move(run.result);
+  run.Begin(SearchRun::Stage::kResult);
+  if (options.certify) {
+    if (absl::Status s = CertifyResult(input, &run); !s.ok()) return s;
+  }
+  const Graph& accepted = run.result.accepted.graph;
+  if (absl::Status s = FindAlternatives(accepted, &run); !s.ok()) return s;
+  if (absl::Status s = ExplainWhyNot(input, accepted, &run); !s.ok()) return s;
+  return std::move(run.result);
 }
 
 // What an ONNX file says about the steps: "lemma" in its metadata, and names.
@@ -236,7 +294,11 @@ OnnxChange ChangeOf(const OptimizeResult& result) {
   change.made_by = result.provenance.made_by;
   change.folded = result.provenance.folded;
   Json rules = Json::Object();
-  for (const auto& [name, count] : RuleCounts(result.accepted.rewrites)) rules.Set(name, count);
+  std::vector<optimizer::RewriteStep> steps = result.accepted.rewrites;
+  for (const OptimizedBody& body : result.accepted.bodies) {
+    steps.insert(steps.end(), body.rewrites.begin(), body.rewrites.end());
+  }
+  for (const auto& [name, count] : RuleCounts(steps)) rules.Set(name, count);
   Json entry = Json::Object();
   entry.Set("version", kVersion);
   if (result.certificate) entry.Set("certificate", HashOfSteps(*result.certificate));
@@ -332,31 +394,7 @@ absl::Status OptimizeOptions::Check() const {
 
 absl::StatusOr<OptimizeResult> Optimize(const Graph& input, absl::Span<const Tensor> inputs,
                                         const OptimizeOptions& options) {
-  if (absl::Status s = options.Check(); !s.ok()) return s;
-  if (IsSymbolic(input) != !options.hints.empty()) {
-    return absl::InvalidArgumentError(
-        options.hints.empty() ? "hints: a graph with symbolic sizes needs sizes to be priced at"
-                              : "hints: the graph has no symbolic sizes");
-  }
-  SearchRun run(options);
-  if (absl::Status s = FindResult(input, &run); !s.ok()) return s;
-  if (!options.execute) {
-    run.Begin(SearchRun::Stage::kResult);
-    absl::Status s = ExplainWhyNot(input, run.result.search.best, &run);
-    if (!s.ok()) return s;
-    return std::move(run.result);
-  }
-  absl::Status judged = options.by_price ? JudgeByPrice(input, &run) : Judge(input, inputs, &run);
-  if (!judged.ok()) return judged;
-  if (!run.result.fits()) return std::move(run.result);
-  run.Begin(SearchRun::Stage::kResult);
-  if (options.certify) {
-    if (absl::Status s = CertifyResult(input, &run); !s.ok()) return s;
-  }
-  const Graph& accepted = run.result.accepted.graph;
-  if (absl::Status s = FindAlternatives(accepted, &run); !s.ok()) return s;
-  if (absl::Status s = ExplainWhyNot(input, accepted, &run); !s.ok()) return s;
-  return std::move(run.result);
+  return OptimizeAs(input, inputs, options, nullptr);
 }
 
 std::function<FixedNodes(const Graph&)> LoopsOf(const Model& model) {

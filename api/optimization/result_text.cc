@@ -136,6 +136,14 @@ std::string ChangesText(const OptimizeOptions& options, const OptimizeResult& re
                     [&](const optimizer::UnprovedRule& other) { return other.name == name; });
     absl::StrAppendFormat(&text, "%5d x %s%s\n", count, name, unproved ? " (UNPROVED)" : "");
   }
+  for (const OptimizedBody& body : accepted.bodies) {
+    absl::StrAppendFormat(&text, "in the body of loop %s, %d operators instead of %d:\n",
+                          body.label.empty() ? absl::StrCat("%", body.record.position) : body.label,
+                          body.operators_after, body.operators_before);
+    for (const auto& [rule, count] : RuleCounts(body.rewrites)) {
+      absl::StrAppendFormat(&text, "%5d x %s\n", count, rule);
+    }
+  }
   if (const int count = accepted.recomputed; count > 0) {
     absl::StrAppendFormat(&text, "%5d operator%s computed again, to save memory\n", count,
                           count == 1 ? " is" : "s are");

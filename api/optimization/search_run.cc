@@ -69,10 +69,14 @@ absl::Status LoadRules(SearchRun* run) {
 // Applies the steps of the certificate; the graph that they lead to is the result of the search.
 absl::StatusOr<optimizer::SearchResult> ReplaySteps(const Graph& graph, SearchRun* run) {
   const std::string& path = run->options.replay;
-  auto text = ReadCertificateText(path);
-  if (!text.ok()) return text.status();
-  auto certificate = ParseCertificate(*text);
-  if (!certificate.ok()) return Prefixed(path, certificate.status());
+  if (!run->replayed) {
+    auto text = ReadCertificateText(path);
+    if (!text.ok()) return text.status();
+    auto parsed = ParseCertificate(*text);
+    if (!parsed.ok()) return Prefixed(path, parsed.status());
+    run->replayed = *std::move(parsed);
+  }
+  const Certificate* certificate = &*run->replayed;
   for (const Substitution& rule : certificate->rules) {
     if (run->filter.AsksFor(rule.name, rule.contract)) continue;
     return absl::InvalidArgumentError(
@@ -200,7 +204,8 @@ bool DeviceIsAbsent(const OptimizeOptions& options) {
   return !options.costs.device.empty() && absl::StartsWith(options.execution.backend, "cuda");
 }
 
-SearchRun::SearchRun(const OptimizeOptions& o) : options(o), execution(ExecutionOf(o)) {}
+SearchRun::SearchRun(const OptimizeOptions& o, std::optional<Certificate> steps)
+    : options(o), execution(ExecutionOf(o)), replayed(std::move(steps)) {}
 
 Deadline SearchRun::DeadlineAfterSearch() const {
   return was_interrupted ? options.deadline.WithoutInterruption() : options.deadline;

@@ -4,7 +4,11 @@
 #define LEMMA_API_OPTIMIZATION_SEARCH_RUN_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -18,14 +22,24 @@
 
 namespace lemma::api {
 
+// An optimized body: `record` and `label` of `body` are not set.
+struct BodyResult {
+  Graph graph;
+  Certificate certificate;  // without hashes of payloads
+  OptimizedBody body;
+};
+
 // The state of one call of Optimize, and its result so far.
 struct SearchRun {
-  explicit SearchRun(const OptimizeOptions& o);
+  // `steps`: with options.replay, the certificate whose steps are repeated; absent: it is read from
+  // that file.
+  explicit SearchRun(const OptimizeOptions& o, std::optional<Certificate> steps = std::nullopt);
 
   const OptimizeOptions options;
   const ExecutionOptions execution;  // adjusted to the objective (ExecutionOf)
   // The rules; also corrected mutants, which AddMutants found or which a replayed certificate has.
   RulesFile file;
+  std::optional<Certificate> replayed;  // with options.replay
   // For the certificate: an entry about each rule in `file` that is a corrected mutant.
   std::vector<CertificateMutant> mutants;
   optimizer::RewriteFilter filter;
@@ -40,6 +54,10 @@ struct SearchRun {
   // The memory limit in bytes, converted into a limit on the cost model's peak and a limit on the
   // peak of the back end's plan. These peaks leave out some memory (SetLimits). 0: no limit.
   int64_t peak_limit = 0, plan_limit = 0;
+  // By payload of a loop and by the hash of its body's graph: what OptimizeBodies
+  // (loop_bodies.h) found, so that contenders with the same loop share it.
+  std::map<std::pair<std::string, uint64_t>, std::optional<BodyResult>> bodies;
+  bool tried_bodies = false;  // whether the input with optimized bodies was a contender
   OptimizeResult result;
   bool was_interrupted = false;  // during the search or the memory reduction
   // The deadline for the work after search and memory reduction: options.deadline, but without the

@@ -369,7 +369,7 @@ class Generation {
     types_.push_back(candidate.types);
   }
 
-  // Drops each rule, later ones first, that follows from the remaining ones.
+  // Marks each rule, later ones first, that follows from the remaining ones.
   absl::Status Finish() {
     std::vector<GeneratedRule>& rules = result_.rules;
     std::map<int, std::string> names;  // by pair

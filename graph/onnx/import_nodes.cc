@@ -258,6 +258,8 @@ absl::Status ModelImporter::ImportNode(const onnx::NodeProto& node, Scope* scope
       results = std::vector<Result>(opaque->begin(), opaque->end());
     } else if (absl::IsInvalidArgument(opaque.status())) {
       results = opaque.status();
+    } else if (auto sizes = CheckSizes(node, *scope); absl::IsFailedPrecondition(sizes)) {
+      results = sizes;  // it may be kept at fixed sizes
     } else {
       absl::StrAppend(&what, ", which cannot be kept as it is: ", opaque.status().message());
     }
@@ -338,7 +340,8 @@ absl::StatusOr<std::vector<Result>> ModelImporter::Translate(const onnx::NodePro
     return InlineFunction(*function->second, node, scope);
   }
   if (StructuralImporter importer = FindStructural(node, scope)) {
-    LEMMA_RETURN_IF_ERROR(CheckSizes(node, scope));
+    // A loop that is not unrolled is kept for all sizes.
+    if (!IsLongLoop(*this, node, scope)) LEMMA_RETURN_IF_ERROR(CheckSizes(node, scope));
     return importer(*this, node, scope);
   }
   auto values = CallImporter(node, scope);

@@ -157,8 +157,8 @@ bool DependsOnSizes(const Value& value) {
   return false;
 }
 
-// Both branches, and for each result a choice between them. Results whose branches give different
-// sizes are chosen by an If that is kept. One branch may be wrong at sizes at which it is never
+// Both branches, and for each result a choice between them. Results whose sizes differ between
+// the branches are chosen by an If that is kept. One branch may be wrong at sizes at which it is never
 // executed, or have an unknown operator: then it stays what ONNX has, which is an error if it is
 // taken (graph/onnx/run_time/call.h).
 Results ImportChoice(ModelImporter& importer, const onnx::NodeProto& node, const Scope& scope,
@@ -321,6 +321,7 @@ Results ImportLoop(ModelImporter& importer, const onnx::NodeProto& node, const S
 Results ImportScan(ModelImporter& importer, const onnx::NodeProto& node, const Scope& scope) {
   LEMMA_ASSIGN_OR_RETURN(const onnx::GraphProto* body, BodyOf(node));
   LEMMA_ASSIGN_OR_RETURN(const LoopSignature signature, LoopSignatureOf(node));
+  if (IsLongLoop(importer, node, scope)) return Unsupported(node, "more than 1024 iterations");
   const int states = signature.states;
   std::vector<Result> carried;
   std::vector<std::vector<Value>> elements;
@@ -340,7 +341,6 @@ Results ImportScan(ModelImporter& importer, const onnx::NodeProto& node, const S
       return absl::InvalidArgumentError("the scanned inputs differ in length");
     }
   }
-  if (elements[0].size() > kMaxIterations) return Unsupported(node, "more than 1024 iterations");
   std::vector<std::vector<Value>> collected(signature.outputs.size());
   for (size_t step = 0; step < elements[0].size(); ++step) {
     Scope inner = Inside(scope);
@@ -364,6 +364,29 @@ Results ImportScan(ModelImporter& importer, const onnx::NodeProto& node, const S
 }
 
 }  // namespace
+
+bool IsLongLoop(ModelImporter& importer, const onnx::NodeProto& node, const Scope& scope) {
+  if (!IsLoopOrScan(node, scope.opset())) return false;
+  const auto signature = LoopSignatureOf(node);
+  if (!signature.ok()) return false;
+  if (!signature->is_loop) {
+    for (size_t i = 0; i < signature->scanned.size(); ++i) {
+      const auto x = TensorInput(node, scope, signature->states + static_cast<int>(i));
+      if (!x.ok()) return false;
+      const auto axis = AxisIn(signature->scanned[i].axis, x->type().rank());
+      if (!axis.ok()) return false;
+      const int64_t length = x->shape()[static_cast<size_t>(*axis)];
+      if (IsSymbolic(length) || length > kMaxIterations) return true;
+    }
+    return false;
+  }
+  for (int i = 0; i < signature->parameters(); ++i) {
+    if (HasInput(node, i) && !KnownInput(importer, node, scope, i).ok()) return true;
+  }
+  if (!HasInput(node, 0)) return false;  // its condition decides
+  const auto trips = KnownInput(importer, node, scope, 0);
+  return trips->size() == 1 && trips->AtInt(0) > kMaxIterations;
+}
 
 StructuralImporter FindStructural(const onnx::NodeProto& node, const Scope& scope) {
   if (node.domain() == "ai.onnx.preview" && node.op_type() == "FlexAttention") {

@@ -25,6 +25,10 @@ absl::StatusOr<std::vector<Result>> ImportFlexAttention(ModelImporter& importer,
                                                         const onnx::NodeProto& node,
                                                         const Scope& scope);
 
+// Whether `node` is a Loop or Scan that cannot be unrolled, since the number of its iterations is
+// not known or is too large.
+bool IsLongLoop(ModelImporter& importer, const onnx::NodeProto& node, const Scope& scope);
+
 // FindStructural for the operators on lists of tensors (sequences.cc).
 StructuralImporter FindSequenceImporter(const onnx::NodeProto& node, const Scope& scope);
 

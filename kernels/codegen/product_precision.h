@@ -20,9 +20,9 @@ enum class ProductPrecision {
   kTf32,   // 11 bits of significand, the range of f32
   kF16,    // 11 bits; infinite from 65520 on, less accurate below 6.1e-5, 0 up to 3e-8
   kBf16,   // 8 bits, the range of f32
-  // Not rounded. A product is on tensor cores if all elements of both factors are numbers of kF16,
-  // or of kBf16, or of kTf32, as a graph that rounds factors says; the other products are as with
-  // kF32.
+  // Not rounded. A product is on tensor cores if the graph's types and roundings show that all
+  // elements of both factors are numbers of kF16, or of kBf16, or of kTf32; the other products are
+  // as with kF32.
   kStored,
   // No choice of a user: both factors are integers of 8 bits by their definition, and the products
   // are added exactly, in i32. A kernel uses it in place of any precision above.

@@ -34,7 +34,8 @@ struct BacktrackingOptions {
   bool price_steps = false;
 };
 
-// Creates the search. It makes three kinds of moves:
+// Creates the search. It makes the certain rewrites first (docs/glossary.md), then three kinds of
+// moves:
 //   * Descent: it applies each rewrite that makes the graph better (Workspace::Outcome::is_better)
 //     until no rewrite does. Real models need hundreds of such rewrites, one per layer; a queue of
 //     single rewrites would not reach that far.

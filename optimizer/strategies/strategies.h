@@ -15,7 +15,7 @@ namespace lemma::optimizer {
 
 // The options that a user may set. A strategy ignores the options that do not concern it.
 struct StrategyOptions {
-  BacktrackingOptions search;  // except `descend_only` and `finish`, which strategies set
+  BacktrackingOptions search;  // except `descend_only` and `finish`
   int max_nodes = 6000;        // limit on the nodes of an e-graph
 };
 

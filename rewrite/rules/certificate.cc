@@ -5,6 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "base/sha256.h"
 #include "graph/text/lexer.h"
 #include "rewrite/rules/certificate_text.h"
@@ -151,6 +154,15 @@ std::string PrintCertificate(const Certificate& c) {
   for (const CertificateFold& fold : c.folds) {
     absl::StrAppend(&out, Print(fold.value), " ", fold.type.ToString(), " sha256 ", fold.sha256,
                     "\n");
+  }
+  if (!c.bodies.empty()) absl::StrAppend(&out, "\nbodies ", c.bodies.size(), "\n");
+  for (const CertificateBody& body : c.bodies) {
+    absl::StrAppend(&out, "%", body.position, " reads");
+    for (int read : body.reads) absl::StrAppend(&out, " ", read);
+    absl::StrAppend(&out, "\n");
+    for (absl::string_view line : absl::StrSplit(absl::StripSuffix(body.certificate, "\n"), '\n')) {
+      absl::StrAppend(&out, certificate_text::kIndent, line, "\n");
+    }
   }
   const std::string checksum = Sha256Of(out);
   return absl::StrCat(out, certificate_text::kChecksum, checksum, "\n");

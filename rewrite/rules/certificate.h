@@ -62,6 +62,17 @@ struct CertificateMutant {
   std::vector<Box> differs;  // exactly the positions where mutant and source differ; disjoint
 };
 
+// A loop (an opaque Loop or Scan) whose body was replaced.
+struct CertificateBody {
+  // Its position in the graph after the last step, with constants folded.
+  int position = 0;
+  // By operand of the loop with the new body: the operand of the loop as it was.
+  std::vector<int> reads;
+  // The text of a certificate that leads from the old body to the new one
+  // (graph/onnx/run_time/loop_body.h). It has hashes of payloads in place of files' hashes.
+  std::string certificate;
+};
+
 struct Certificate {
   // Which graph of the search the output is. Only the search itself can check this.
   enum class Result {
@@ -70,7 +81,7 @@ struct Certificate {
     kCertain,    // the result of the certain rewrites (docs/glossary.md); kBest and kDescended did
                  // not pay off when executed
     kReplayed,   // the result of repeating the steps of another certificate
-    kInput,      // the input: no step, nothing folded
+    kInput,      // the input: no step, nothing folded, no body replaced
   };
 
   // SHA-256 of the files, in hexadecimal.
@@ -95,7 +106,8 @@ struct Certificate {
   std::vector<Substitution> rules;
   std::vector<CertificateMutant> mutants;  // for some of `rules`, in the same order
   std::vector<CertificateStep> steps;
-  std::vector<CertificateFold> folds;  // in ascending order of position
+  std::vector<CertificateFold> folds;   // in ascending order of position
+  std::vector<CertificateBody> bodies;  // in ascending order of position
 };
 // Whether a certificate can store the value of an input of this type: up to kMaxFixedElements
 // integers or bools, rank at most 8.

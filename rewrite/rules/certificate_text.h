@@ -16,6 +16,7 @@ constexpr absl::string_view kFormat = "lemma certificate ";
 constexpr int kVersion = 1;
 constexpr absl::string_view kNoProof = "none";  // stands where a proof's id would
 constexpr absl::string_view kChecksum = "\nsha256 ";
+constexpr absl::string_view kIndent = "  ";  // before each line of a certificate inside another one
 
 // The id of the rule's proof, as a view into `rule`; kNoProof if the rule is not proved.
 inline absl::string_view ProofOf(const Substitution& rule) {

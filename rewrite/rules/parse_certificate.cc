@@ -36,6 +36,7 @@ class CertificateReader {
     if (absl::StartsWith(rest_, "\nmutants ")) LEMMA_RETURN_IF_ERROR(Mutants());
     LEMMA_RETURN_IF_ERROR(Steps());
     LEMMA_RETURN_IF_ERROR(Folds());
+    if (absl::StartsWith(rest_, "\nbodies ")) LEMMA_RETURN_IF_ERROR(Bodies());
     if (!rest_.empty()) return Expected("the checksum");
     return std::move(result_);
   }
@@ -294,6 +295,27 @@ class CertificateReader {
       LEMMA_RETURN_IF_ERROR(Digest(&fold.sha256));
       LEMMA_RETURN_IF_ERROR(Take("\n"));
       result_.folds.push_back(std::move(fold));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Bodies() {
+    int64_t count = 0;
+    LEMMA_RETURN_IF_ERROR(Count("\nbodies ", &count));
+    for (int64_t i = 0; i < count; ++i) {
+      CertificateBody& body = result_.bodies.emplace_back();
+      ValueAt ref;
+      LEMMA_RETURN_IF_ERROR(Ref(&ref));
+      body.position = ref.position;
+      LEMMA_RETURN_IF_ERROR(Take(" reads"));
+      while (absl::ConsumePrefix(&rest_, " ")) {
+        LEMMA_RETURN_IF_ERROR(Integer(Digits(), &body.reads.emplace_back()));
+      }
+      LEMMA_RETURN_IF_ERROR(Take("\n"));
+      while (absl::ConsumePrefix(&rest_, certificate_text::kIndent)) {
+        absl::StrAppend(&body.certificate, Until("\n"), "\n");
+        LEMMA_RETURN_IF_ERROR(Take("\n"));
+      }
     }
     return absl::OkStatus();
   }

@@ -10,11 +10,11 @@
 
 namespace lemma::cpu {
 
-// StatementOf (statement.h) for the kernels of kernels/integers/product_kernel.h.
+// StatementOf (statement.h) for the kernels of runtime/cpu/kernels/integers/product_kernel.h.
 absl::StatusOr<Graph> IntegerStatementOf(const CpuKernelSpec& spec,
                                          const IntegerProductParts& parts);
 
-// The same for a kernel of kernels/integers/weight_only_kernel.h with these weights.
+// The same for a kernel of runtime/cpu/kernels/integers/weight_only_kernel.h with these weights.
 absl::StatusOr<Graph> WeightOnlyStatementOf(const CpuKernelSpec& spec,
                                             const kernels::NarrowWeights& weights);
 

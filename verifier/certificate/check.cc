@@ -4,6 +4,8 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <numeric>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -14,6 +16,7 @@
 #include "base/sha256.h"
 #include "base/status_macros.h"
 #include "graph/barrier.h"
+#include "graph/rebuild.h"
 #include "graph/sizes/specialize.h"
 #include "rewrite/rules/coverage.h"
 #include "rewrite/rules/proof_check.h"
@@ -63,7 +66,8 @@ class Checker {
     }
     result_.step = 0;
     LEMMA_RETURN_IF_ERROR(Folds());
-    const bool nothing_done = certificate_.steps.empty() && certificate_.folds.empty();
+    const bool nothing_done =
+        certificate_.steps.empty() && certificate_.folds.empty() && certificate_.bodies.empty();
     if (nothing_done != (certificate_.result == Certificate::Result::kInput)) {
       return Refused(absl::StrCat("the result is not ", Name(certificate_.result)));
     }
@@ -144,10 +148,79 @@ class Checker {
       values.push_back(value);
     }
     if (Reached(last_, values) != values.size()) return Refused("a fold is of no use");
-    if (ContractOf(certificate_.rules, values) != certificate_.contract) {
+    LEMMA_ASSIGN_OR_RETURN(Graph graph, Replace(last_, constants));
+    FloatContract contract = ContractOf(certificate_.rules, values);
+    LEMMA_RETURN_IF_ERROR(Bodies(&graph, &contract));
+    if (contract != certificate_.contract) {
       return Refused(absl::StrCat("the float contract is not ", Name(certificate_.contract)));
     }
-    return Output(constants);
+    return Output(graph);
+  }
+
+  // Replaces the bodies of loops. `contract` becomes the loosest contract.
+  absl::Status Bodies(Graph* graph, FloatContract* contract) {
+    ValueMap replaced;
+    int before = -1;
+    for (const CertificateBody& body : certificate_.bodies) {
+      const std::string name = absl::StrCat("body of %", body.position);
+      if (body.position <= before) return Refused(name + ": it is not in order");
+      before = body.position;
+      if (static_cast<size_t>(body.position) >= graph->nodes().size()) {
+        return Refused(name + ": there is no such node");
+      }
+      const NodePtr& loop = graph->nodes()[static_cast<size_t>(body.position)];
+      auto changed = Body(body, *loop, contract);
+      if (!changed.ok()) return Refused(absl::StrCat(name, ": ", changed.status().message()));
+      for (int i = 0; i < loop->num_outputs(); ++i) {
+        replaced[Value(loop, i)] = (*changed)[static_cast<size_t>(i)];
+      }
+    }
+    if (replaced.empty()) return absl::OkStatus();
+    auto result = ReplaceValuesEverywhere(*graph, replaced);
+    if (!result) return Refused("a body depends on its own loop");
+    *graph = *std::move(result);
+    return absl::OkStatus();
+  }
+
+  // The results of the loop with its new body, after the body's certificate was checked.
+  absl::StatusOr<std::vector<Value>> Body(const CertificateBody& body, const Node& loop,
+                                          FloatContract* contract) {
+    if (!options_.loops) return Refused("bodies of loops are not known");
+    const LoopReader& reader = *options_.loops;
+    const std::optional<std::string> payload = reader.payload(loop);
+    if (!payload) return Refused("the node is no loop");
+    LEMMA_ASSIGN_OR_RETURN(const Certificate inner, ParseCertificate(body.certificate));
+    if (Sha256Of(*payload) != inner.input_file) return Refused("the certificate is of another body");
+    if (inner.result == Certificate::Result::kInput) return Refused("the body does not change");
+    std::optional<std::string> next;
+    for (const NodePtr& node : output_.nodes()) {
+      std::optional<std::string> other = reader.payload(*node);
+      if (other && Sha256Of(*other) == inner.output_file) next = std::move(other);
+    }
+    if (!next) return Refused("the output has no loop with the new body");
+    std::vector<int> all(loop.inputs().size());
+    std::iota(all.begin(), all.end(), 0);
+    LEMMA_ASSIGN_OR_RETURN(const LoopIteration from,
+                           reader.iteration(*payload, loop.inputs(), all));
+    LEMMA_ASSIGN_OR_RETURN(const LoopIteration to,
+                           reader.iteration(*next, loop.inputs(), body.reads));
+    if (from.frame != to.frame) return Refused("more than the body changes");
+    if (!inner.dims.empty() || inner.reseed || !inner.fixed_inputs.empty() ||
+        inner.symbolic != InputDimsOf(from.graph)) {
+      return Refused("the certificate is of other sizes, weights or inputs");
+    }
+    CertificateCheckOptions options = options_;
+    options.as_written = from.as_written;
+    const CertificateCheck checked = CheckCertificate(inner, from.graph, to.graph, options);
+    if (!checked.ok()) {
+      return Refused(absl::StrCat(
+          checked.step > 0 ? absl::StrCat("step ", checked.step, ": ") : "", checked.problem));
+    }
+    result_.mutants.insert(result_.mutants.end(), checked.mutants.begin(), checked.mutants.end());
+    result_.steps_in_double += checked.steps_in_double;
+    result_.bodies += 1 + checked.bodies;
+    *contract = std::max(*contract, inner.contract);
+    return reader.apply(loop, *next, body.reads);
   }
 
   // Number of `values` that the outputs reach without passing through another one of them.
@@ -170,8 +243,7 @@ class Checker {
     return reached;
   }
 
-  absl::Status Output(const Replacements& constants) const {
-    LEMMA_ASSIGN_OR_RETURN(const Graph folded, Replace(last_, constants));
+  absl::Status Output(const Graph& folded) const {
     // Removing barriers merges values that were computed twice.
     const Graph final = WithoutBarriers(folded);
     const Graph output = WithoutBarriers(output_);

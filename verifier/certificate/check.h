@@ -10,15 +10,38 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "graph/graph.h"
 #include "rewrite/rules/certificate.h"
 #include "verifier/certificate/mutant.h"
 
 namespace lemma {
+
+// One iteration of a loop (graph/onnx/run_time/loop_body.h), for CertificateBody.
+struct LoopIteration {
+  Graph graph;        // inputs: those of the body, then values that it may capture
+  std::string frame;  // the node without its body
+  std::function<absl::StatusOr<Graph>(const Graph&)> as_written;  // as below, for `graph`
+};
+
+// How the checker reads loops whose bodies are in payloads (graph/onnx/run_time/loop_body.h).
+struct LoopReader {
+  // The payload of a loop; nullopt for other nodes.
+  std::function<std::optional<std::string>(const Node&)> payload;
+  // An iteration of the loop with the given payload, whose operand k is values[reads[k]].
+  std::function<absl::StatusOr<LoopIteration>(
+      const std::string& payload, absl::Span<const Value> values, const std::vector<int>& reads)>
+      iteration;
+  // The results of a loop with another payload, whose operand k is operand reads[k] of `loop`.
+  std::function<absl::StatusOr<std::vector<Value>>(
+      const Node& loop, const std::string& payload, const std::vector<int>& reads)>
+      apply;
+};
 
 struct CertificateCheckOptions {
   // Says why a rule is not trusted; "" if it is trusted. Called only for rules whose proof record
@@ -28,6 +51,8 @@ struct CertificateCheckOptions {
   // Returns the graph that results from writing the given graph in the output's format and reading
   // it again. Absent: writing and reading do not change a graph.
   std::function<absl::StatusOr<Graph>(const Graph&)> as_written;
+  // Absent: a certificate with bodies of loops is refused.
+  std::optional<LoopReader> loops;
   // How often `input` and the graph after the last step (before constants are folded) are compared
   // in the field, at each choice of symbolic sizes; 0: never.
   int samples = 1;
@@ -46,6 +71,7 @@ struct CertificateCheck {
   int samples = 0;                                  // comparisons made
   int64_t elements = 0;                             // elements of outputs in the last comparison
   std::vector<certificate::CheckedMutant> mutants;  // in the order of the certificate's mutants
+  int bodies = 0;  // bodies of loops that were replaced, also inside other bodies
   // The number of steps whose sides agree in double, but not in the field: their laws hold for real
   // numbers only, they round constants, or they compute an index by a function that has no meaning
   // in the field, such as log.
@@ -70,8 +96,11 @@ struct CertificateCheck {
 //     (CertificateCheck::steps_in_double) divide the sequence of graphs into parts; the first and
 //     the last graph of each part must agree in the field. If an index lies outside its tensor
 //     because the field lacks a function that computes it, only the steps are compared;
-//   * the float contract is the one that ContractOf (rewrite/rules/certificate.h) gives;
-//     certificate.result is kInput if and only if there is no step and nothing is folded.
+//   * each loop whose body was replaced has the same frame in `output`, and its new body follows
+//     from the old one by a certificate that is correct in the same sense;
+//   * the float contract is the one that ContractOf (rewrite/rules/certificate.h) gives or, if it is
+//     looser, that of a body's certificate; certificate.result is kInput if and only if there is no
+//     step, nothing is folded, and no body is replaced.
 // The caller must check the files and their hashes. Deterministic.
 CertificateCheck CheckCertificate(const Certificate& certificate, const Graph& input,
                                   const Graph& output, const CertificateCheckOptions& options);

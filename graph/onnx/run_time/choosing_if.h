@@ -1,6 +1,6 @@
-// If nodes whose branches compute nothing: each result is a value that the branch captures. The
-// import makes such nodes for results whose branches give different sizes, and the export puts
-// nodes back into their branches. Internal to graph/onnx.
+// ONNX's `If` nodes whose branches compute nothing: each result is a value that the branch
+// captures. The import makes such nodes for those results of an If whose sizes differ between the
+// branches, and the export puts nodes back into the branches. Internal to graph/onnx.
 #ifndef LEMMA_GRAPH_ONNX_RUN_TIME_CHOOSING_IF_H_
 #define LEMMA_GRAPH_ONNX_RUN_TIME_CHOOSING_IF_H_
 

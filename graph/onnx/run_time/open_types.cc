@@ -267,7 +267,7 @@ absl::StatusOr<std::vector<TensorType>> ModelImporter::TypesOfOutputs(
         differs_by_branch = !type;
       }
     }
-    if (!type && !open && may_be_open && structural::IsLoopOrScan(node, scope.opset())) {
+    if (!type && !open && structural::IsLoopOrScan(node, scope.opset())) {
       if (!repeated) repeated = TypesOfRepeat(node, scope);
       if (repeated->ok() && i < (*repeated)->size()) type = (**repeated)[i];
     }

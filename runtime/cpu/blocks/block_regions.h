@@ -64,7 +64,8 @@ class BlockRegions {
   // The nodes with large results, the largest first.
   std::vector<int> Seeds() const;
 
-  // The digits of operand `input` of a node of the region that the axes divide.
+  // By axis: the digit of operand `input` of a node of the region that the axis divides (dim -1:
+  // none).
   std::vector<Digit> DividedDigits(const BlockRegion& region, int node, size_t input);
   // The digits of the node's result; none for axes that the node sums over.
   static std::vector<Digit> ResultDigits(const BlockRegion& region, int node);

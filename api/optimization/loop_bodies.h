@@ -1,0 +1,36 @@
+// Optimizes the bodies of loops that execute a subgraph again and again: Loop and Scan with an
+// unknown or large number of iterations. Internal to Optimize (api/optimization/optimize.cc).
+#ifndef LEMMA_API_OPTIMIZATION_LOOP_BODIES_H_
+#define LEMMA_API_OPTIMIZATION_LOOP_BODIES_H_
+
+#include <functional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "api/optimization/acceptance.h"
+#include "api/optimization/search_run.h"
+#include "api/optimize.h"
+#include "graph/graph.h"
+
+namespace lemma::api {
+
+// As Optimize; with options.replay, the steps are those of `steps` if it is not null.
+using OptimizeFunction = std::function<absl::StatusOr<OptimizeResult>(
+    const Graph& input, absl::Span<const Tensor> inputs, const OptimizeOptions& options,
+    const Certificate* steps)>;
+
+// Replaces the bodies of the loops of contender->graph by what `optimize` makes of them as graphs
+// of their own (graph/onnx/run_time/loop_body.h), and sets contender->bodies and
+// contender->before_bodies. A body is executed on random inputs, with the options of the run. With
+// options.replay, the bodies and their steps are those of the certificate. A body stays as it is if
+// it cannot be imported for all iterations, if `optimize` keeps it or fails, or if the result
+// cannot be written as a body. Does nothing if the objective includes memory, or if the options
+// allow unproved rules. Cancelled if the deadline was interrupted; InvalidArgument if the
+// certificate's steps cannot be repeated.
+absl::Status OptimizeBodies(const OptimizeFunction& optimize, SearchRun* run,
+                            Contender* contender);
+
+}  // namespace lemma::api
+
+#endif  // LEMMA_API_OPTIMIZATION_LOOP_BODIES_H_
