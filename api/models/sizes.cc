@@ -49,7 +49,9 @@ void FitAssumptions(const Graph& graph, const std::set<std::string>& fixed, DimV
 // How many operators have no definition.
 int CountUnknown(const Graph& graph) {
   int count = 0;
-  for (const auto& [name, times] : UnknownOperators(graph)) count += times;
+  for (const auto& [name, times] : UnknownOperators(graph)) {
+    if (name != "Loop" && name != "Scan") count += times;
+  }
   return count;
 }
 
@@ -147,7 +149,8 @@ absl::StatusOr<Model> LoadWithSymbolicSizes(const std::string& path, LoadOptions
     return sized;
   }
   if (!may_fix || options.input_files.empty() || !IsSymbolic(model->graph)) return model;
-  // Operators that are known only at the sizes of the given inputs could not be executed.
+  // Operators that are known only at the sizes of the given inputs are not optimized, except for the
+  // bodies of loops.
   const int unknown = CountUnknown(model->graph);
   if (unknown == 0) return model;
   auto sized = LoadModel(path, options);

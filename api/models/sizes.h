@@ -33,8 +33,8 @@ absl::StatusOr<DimValues> CompleteSizes(const Graph& graph, const DimValues& giv
 absl::StatusOr<Model> AtSizes(const Model& model, const DimValues& sizes);
 
 // Reads a model with symbolic sizes or, in two cases, with fixed sizes: if it cannot be read with
-// symbolic sizes, or if fewer of its operators are opaque (docs/glossary.md) at the sizes of
-// options.input_files. With options.ranges, neither case applies. `*note` becomes a line for people
+// symbolic sizes, or if fewer of its operators, not counting Loop and Scan, are opaque
+// (docs/glossary.md) at the sizes of options.input_files. With options.ranges, neither case applies. `*note` becomes a line for people
 // if sizes are fixed, else "". options.symbolic and options.fixes_sizes have no effect. Errors as
 // in LoadModel.
 absl::StatusOr<Model> LoadWithSymbolicSizes(const std::string& path, LoadOptions options,

@@ -72,7 +72,10 @@ absl::StatusOr<std::vector<Contender>> Contenders(const Graph& input, SearchRun*
     auto folded =
         optimizer::FoldConstants(graph, run->execution.threads, unfolded, input, &out_of_range);
     if (!folded.ok()) return folded.status();
-    auto kept = KeptToLimit({*std::move(folded), rewrites}, run);
+    Contender found;
+    found.graph = *std::move(folded);
+    found.rewrites = rewrites;
+    auto kept = KeptToLimit(std::move(found), run);
     if (!kept.ok()) return kept.status();
     kept->out_of_range = out_of_range;
     if (absl::Status s = OptimizeBodies(OptimizeAs, run, &*kept); !s.ok()) return s;

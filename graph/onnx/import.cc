@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -58,8 +59,26 @@ class Import {
   Import(const std::string& path, const ImportOptions& options) : path_(path), options_(options) {}
 
   absl::StatusOr<ImportedModel> Run() {
-    absl::StatusOr<ImportedModel> first = Attempt();
-    if (!options_.fixes_sizes || !options_.symbolic) return first;
+    if (!options_.fixes_sizes || !options_.symbolic) return Attempt();
+    const bool has_values = !options_.inputs.empty() || !options_.input_values.empty();
+    const bool keeps_loops = std::exchange(options_.keeps_loops, true);
+    auto imported = Fixed();
+    if (imported.ok() || keeps_loops || !has_values) return imported;
+    options_.keeps_loops = false;
+    return Fixed();
+  }
+
+ private:
+  // The import with fixes_sizes.
+  absl::StatusOr<ImportedModel> Fixed() {
+    usual_.clear();
+    const std::map<std::string, int64_t> dims = options_.dims;
+    auto imported = FixedFrom(Attempt());
+    options_.dims = dims;
+    return imported;
+  }
+
+  absl::StatusOr<ImportedModel> FixedFrom(absl::StatusOr<ImportedModel> first) {
     const DimValues needed = needed_;
     if (auto longer = WithLongerDims(first)) return *std::move(longer);
     needed_ = needed;
@@ -92,7 +111,6 @@ class Import {
     return first;
   }
 
- private:
   // The import with raised least lengths (ImportOptions::fixes_sizes); nullopt if it is no better
   // than `first`, the result of the last attempt.
   std::optional<ImportedModel> WithLongerDims(const absl::StatusOr<ImportedModel>& first) {

@@ -68,6 +68,11 @@ struct ImportOptions {
   // such sizes are result sizes (graph/sizes/symbolic_size.h), and so are the sizes of the results
   // of a Loop whose number of iterations depends on floats.
   bool computes_result_sizes = false;
+  // Whether given values of inputs leave open how often a Loop is executed. If false, a Loop whose
+  // number of iterations is given is unrolled, and the graph holds for this number only. With
+  // `symbolic` and `fixes_sizes`, ImportOnnx first imports the model as if this were true, and as
+  // the option says only if this fails.
+  bool keeps_loops = false;
   // Channels in a block of the layout NCHWc (com.microsoft.nchwc): 16 or 8. ONNX Runtime chooses it
   // by the processor and does not save it. 0: 8 if a convolution's number of output channels is not
   // a multiple of 16, else 16.

@@ -148,6 +148,14 @@ std::optional<Tensor> ModelImporter::KnownWithoutInputs(const Value& value) {
   return known;
 }
 
+std::optional<Tensor> ModelImporter::KnownForLoop(const Value& value) {
+  const Use use = use_;
+  if (options_.keeps_loops) use_ = std::min(use_, Use::kNone);
+  std::optional<Tensor> known = Known(value);
+  use_ = use;
+  return known;
+}
+
 std::optional<Tensor> ModelImporter::KnownSizes(const Value& value) {
   asked_.push_back(value);
   auto known = Compute(value, 0);

@@ -117,6 +117,8 @@ class ModelImporter {
   std::optional<Tensor> Known(const Value& value);
   // The same without values of inputs, for operators that can be imported without constants.
   std::optional<Tensor> KnownWithoutInputs(const Value& value);
+  // Known for what decides how often a loop is executed (ImportOptions::keeps_loops).
+  std::optional<Tensor> KnownForLoop(const Value& value);
   // As Known for integers that are used as sizes: an element may be a symbolic size
   // (graph/sizes/symbolic_size.h). For integers that are used otherwise, call Known.
   std::optional<Tensor> KnownSizes(const Value& value);

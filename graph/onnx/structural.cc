@@ -268,6 +268,14 @@ absl::Status Collect(std::vector<Result> results, size_t count, std::vector<Resu
   return absl::OkStatus();
 }
 
+// What decides how often the loop is executed: its operand 0 or 1.
+absl::StatusOr<Tensor> KnownCount(ModelImporter& importer, const onnx::NodeProto& node,
+                                  const Scope& scope, int i) {
+  LEMMA_ASSIGN_OR_RETURN(const Value value, TensorInput(node, scope, i));
+  if (auto known = importer.KnownForLoop(value)) return *std::move(known);
+  return Unsupported(node, "the number of its iterations is not known");
+}
+
 // Unrolls the loop; the number of iterations must be known.
 Results ImportLoop(ModelImporter& importer, const onnx::NodeProto& node, const Scope& scope) {
   LEMMA_ASSIGN_OR_RETURN(const onnx::GraphProto* body, BodyOf(node));
@@ -275,12 +283,12 @@ Results ImportLoop(ModelImporter& importer, const onnx::NodeProto& node, const S
   int64_t trips = INT64_MAX;
   bool go = true;
   if (HasInput(node, 0)) {
-    auto tensor = KnownInput(importer, node, scope, 0);
+    auto tensor = KnownCount(importer, node, scope, 0);
     if (!tensor.ok()) return tensor.status();
     if (tensor->size() == 1) trips = tensor->AtInt(0);
   }
   if (HasInput(node, 1)) {
-    auto tensor = KnownInput(importer, node, scope, 1);
+    auto tensor = KnownCount(importer, node, scope, 1);
     if (!tensor.ok()) return tensor.status();
     if (tensor->size() == 1) go = tensor->AtInt(0) != 0;
   }
@@ -301,7 +309,7 @@ Results ImportLoop(ModelImporter& importer, const onnx::NodeProto& node, const S
     }
     auto results = importer.ImportSubgraph(*body, &inner);
     if (!results.ok()) return results;
-    std::optional<Tensor> next = importer.Known((*results)[0].value);
+    std::optional<Tensor> next = importer.KnownForLoop((*results)[0].value);
     if (!next || next->size() != 1) return Unsupported(node, "a condition that is no constant");
     go = next->AtInt(0) != 0;
     results->erase(results->begin());
@@ -381,10 +389,10 @@ bool IsLongLoop(ModelImporter& importer, const onnx::NodeProto& node, const Scop
     return false;
   }
   for (int i = 0; i < signature->parameters(); ++i) {
-    if (HasInput(node, i) && !KnownInput(importer, node, scope, i).ok()) return true;
+    if (HasInput(node, i) && !KnownCount(importer, node, scope, i).ok()) return true;
   }
   if (!HasInput(node, 0)) return false;  // its condition decides
-  const auto trips = KnownInput(importer, node, scope, 0);
+  const auto trips = KnownCount(importer, node, scope, 0);
   return trips->size() == 1 && trips->AtInt(0) > kMaxIterations;
 }
 
