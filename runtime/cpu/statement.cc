@@ -13,6 +13,7 @@
 #include "runtime/cpu/integer_statement.h"
 #include "runtime/cpu/kernels/bf16_products.h"
 #include "runtime/cpu/kernels/dnnl_util.h"
+#include "runtime/cpu/kernels/row_softmax.h"
 
 namespace lemma::cpu {
 namespace {
@@ -49,6 +50,25 @@ List Permuted(const List& list, const std::vector<int>& order) {
   return result;
 }
 
+// The elements of `v`, located in memory by `from`, as a tensor located by `to`: in the order of
+// memory both have the same dimensions, possibly split or merged.
+absl::StatusOr<Value> Seen(Value v, const Place& from, const Place& to, GraphBuilder* builder) {
+  const std::vector<int> order = DimOrder(from.shape, from.strides);
+  const std::vector<int> wanted = DimOrder(to.shape, to.strides);
+  const Shape in_memory = Permuted(to.shape, wanted);
+  auto strides =
+      ReshapedView(Permuted(from.shape, order), Permuted(from.strides, order), in_memory);
+  if (NumElements(from.shape) != NumElements(to.shape) || !strides ||
+      !SameLayout(in_memory, *strides, Permuted(to.strides, wanted))) {
+    return absl::InternalError("a descriptor does not fit its operand's place in memory");
+  }
+  LEMMA_ASSIGN_OR_RETURN(v, builder->Op("transpose", {v}, {{"perm", Permutation(order)}}));
+  LEMMA_ASSIGN_OR_RETURN(v, builder->Op("reshape", {v}, {{"shape", Ints(in_memory)}}));
+  std::vector<int64_t> back(wanted.size());
+  for (size_t i = 0; i < wanted.size(); ++i) back[wanted[i]] = static_cast<int64_t>(i);
+  return builder->Op("transpose", {v}, {{"perm", back}});
+}
+
 class StatementReader {
  public:
   StatementReader(const CpuKernelSpec& spec, const DnnlKernel& kernel)
@@ -71,7 +91,7 @@ class StatementReader {
                              builder_.Op("cast", {result}, {{"dtype", std::string("bf16")}}));
     }
     const CpuKernelSpec::Operand& y = spec_.outputs[out->index];
-    LEMMA_ASSIGN_OR_RETURN(result, Seen(result, from, {y.type.shape, y.strides}));
+    LEMMA_ASSIGN_OR_RETURN(result, Seen(result, from, {y.type.shape, y.strides}, &builder_));
     builder_.Output("y", result);
     return std::move(builder_).Build();
   }
@@ -110,25 +130,6 @@ class StatementReader {
     return nullptr;
   }
 
-  // The elements of `v`, located in memory by `from`, as a tensor located by `to`: in the order of
-  // memory both have the same dimensions, possibly split or merged.
-  absl::StatusOr<Value> Seen(Value v, const Place& from, const Place& to) {
-    const std::vector<int> order = DimOrder(from.shape, from.strides);
-    const std::vector<int> wanted = DimOrder(to.shape, to.strides);
-    const Shape in_memory = Permuted(to.shape, wanted);
-    auto strides =
-        ReshapedView(Permuted(from.shape, order), Permuted(from.strides, order), in_memory);
-    if (NumElements(from.shape) != NumElements(to.shape) || !strides ||
-        !SameLayout(in_memory, *strides, Permuted(to.strides, wanted))) {
-      return absl::InternalError("a descriptor does not fit its operand's place in memory");
-    }
-    LEMMA_ASSIGN_OR_RETURN(v, builder_.Op("transpose", {v}, {{"perm", Permutation(order)}}));
-    LEMMA_ASSIGN_OR_RETURN(v, builder_.Op("reshape", {v}, {{"shape", Ints(in_memory)}}));
-    std::vector<int64_t> back(wanted.size());
-    for (size_t i = 0; i < wanted.size(); ++i) back[wanted[i]] = static_cast<int64_t>(i);
-    return builder_.Op("transpose", {v}, {{"perm", back}});
-  }
-
   // The operand bound to `arg`, as the primitive sees it.
   absl::StatusOr<Value> Argument(int arg) {
     const DnnlKernel::Argument* a = Find(arg);
@@ -142,7 +143,8 @@ class StatementReader {
       return builder_.Constant(*Tensor::FromDoubles({DType::kF32, to.shape}, values));
     }
     const CpuKernelSpec::Operand& in = spec_.inputs[a->index];
-    LEMMA_ASSIGN_OR_RETURN(Value v, Seen(inputs_[a->index], {in.type.shape, in.strides}, to));
+    LEMMA_ASSIGN_OR_RETURN(Value v,
+                           Seen(inputs_[a->index], {in.type.shape, in.strides}, to, &builder_));
     if (IsBf16(a->desc) != (in.type.dtype == DType::kBF16)) {
       return absl::InternalError(absl::StrCat("argument ", arg, " is passed in another type"));
     }
@@ -392,7 +394,8 @@ class StatementReader {
     }
     const CpuKernelSpec::Operand& in = spec_.inputs[input];
     LEMMA_ASSIGN_OR_RETURN(Place to, PlaceOf(out->desc));
-    LEMMA_ASSIGN_OR_RETURN(Value before, Seen(inputs_[input], {in.type.shape, in.strides}, to));
+    LEMMA_ASSIGN_OR_RETURN(Value before,
+                           Seen(inputs_[input], {in.type.shape, in.strides}, to, &builder_));
     return builder_.Op("add", {y, before});
   }
 
@@ -404,9 +407,26 @@ class StatementReader {
 
 }  // namespace
 
+namespace {
+
+absl::StatusOr<Graph> StatementOfRows(const CpuKernelSpec& spec, const SoftmaxMatrix& matrix) {
+  GraphBuilder builder("statement");
+  const CpuKernelSpec::Operand &x = spec.inputs[0], &y = spec.outputs[0];
+  const Place rows = {{matrix.rows, matrix.columns}, {matrix.columns, 1}};
+  Value v = builder.Input("x0", x.type);
+  LEMMA_ASSIGN_OR_RETURN(v, Seen(v, {x.type.shape, x.strides}, rows, &builder));
+  LEMMA_ASSIGN_OR_RETURN(v, builder.Op("softmax", {v}, {{"axis", int64_t{1}}}));
+  LEMMA_ASSIGN_OR_RETURN(v, Seen(v, rows, {y.type.shape, y.strides}, &builder));
+  builder.Output("y", v);
+  return std::move(builder).Build();
+}
+
+}  // namespace
+
 absl::StatusOr<Graph> StatementOf(const CpuKernelSpec& spec, const Kernel& kernel) {
   if (const auto parts = PartsOf(kernel)) return IntegerStatementOf(spec, *parts);
   if (const auto* weights = WeightsOf(kernel)) return WeightOnlyStatementOf(spec, *weights);
+  if (const auto matrix = SoftmaxMatrixOf(kernel)) return StatementOfRows(spec, *matrix);
   const auto* library = dynamic_cast<const DnnlKernel*>(kernel.library());
   if (library == nullptr) return absl::UnimplementedError("no kernel of the library");
   return CatchDnnl(

@@ -1,0 +1,101 @@
+#include "runtime/cpu/kernels/vectorized/softmax_rows.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace lemma::kernels {
+
+#if defined(__x86_64__)
+
+#define LEMMA_AVX512 __attribute__((target("avx512f")))
+
+namespace {
+
+constexpr int64_t kLanes = 16;
+
+// exp(x) for x <= 0 and NaN.
+LEMMA_AVX512 inline __m512 ExpOfNegative(__m512 x) {
+  // 0 is the result from here on; -infinity would become NaN below. NaN stays, as the second
+  // operand.
+  x = _mm512_max_ps(_mm512_set1_ps(-200.0f), x);
+  const __m512 n = _mm512_roundscale_ps(_mm512_mul_ps(x, _mm512_set1_ps(1.44269504088896341f)),
+                                        _MM_FROUND_TO_NEAREST_INT);
+  // r = x - n ln 2, with ln 2 as the sum of two floats.
+  __m512 r = _mm512_fnmadd_ps(n, _mm512_set1_ps(0.693359375f), x);
+  r = _mm512_fnmadd_ps(n, _mm512_set1_ps(-2.12194440e-4f), r);
+  __m512 p = _mm512_set1_ps(1.3981999507e-3f);
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(8.3334519073e-3f));
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(4.1665795894e-2f));
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.6666665459e-1f));
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(5.0000001201e-1f));
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0f));
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0f));
+  return _mm512_scalef_ps(p, n);
+}
+
+LEMMA_AVX512 void SoftmaxRow(const float* x, int64_t columns, float* y) {
+  const int64_t whole = columns / kLanes * kLanes;
+  const auto mask = static_cast<__mmask16>((1u << (columns - whole)) - 1);
+  // The last columns; -infinity in the other lanes.
+  const __m512 rest =
+      _mm512_mask_loadu_ps(_mm512_set1_ps(-__builtin_inff()), mask, x + whole);
+  __m512 m0 = rest, m1 = rest, m2 = rest, m3 = rest;
+  int64_t i = 0;
+  for (; i + 4 * kLanes <= whole; i += 4 * kLanes) {
+    m0 = _mm512_max_ps(m0, _mm512_loadu_ps(x + i));
+    m1 = _mm512_max_ps(m1, _mm512_loadu_ps(x + i + kLanes));
+    m2 = _mm512_max_ps(m2, _mm512_loadu_ps(x + i + 2 * kLanes));
+    m3 = _mm512_max_ps(m3, _mm512_loadu_ps(x + i + 3 * kLanes));
+  }
+  for (; i < whole; i += kLanes) m0 = _mm512_max_ps(m0, _mm512_loadu_ps(x + i));
+  // A NaN may get lost here, but not below.
+  m0 = _mm512_max_ps(_mm512_max_ps(m0, m1), _mm512_max_ps(m2, m3));
+  const __m512 greatest = _mm512_set1_ps(_mm512_reduce_max_ps(m0));
+  __m512 s0 = _mm512_setzero_ps(), s1 = s0, s2 = s0, s3 = s0;
+  for (i = 0; i + 4 * kLanes <= whole; i += 4 * kLanes) {
+    const __m512 e0 = ExpOfNegative(_mm512_sub_ps(_mm512_loadu_ps(x + i), greatest));
+    const __m512 e1 = ExpOfNegative(_mm512_sub_ps(_mm512_loadu_ps(x + i + kLanes), greatest));
+    const __m512 e2 = ExpOfNegative(_mm512_sub_ps(_mm512_loadu_ps(x + i + 2 * kLanes), greatest));
+    const __m512 e3 = ExpOfNegative(_mm512_sub_ps(_mm512_loadu_ps(x + i + 3 * kLanes), greatest));
+    _mm512_storeu_ps(y + i, e0);
+    _mm512_storeu_ps(y + i + kLanes, e1);
+    _mm512_storeu_ps(y + i + 2 * kLanes, e2);
+    _mm512_storeu_ps(y + i + 3 * kLanes, e3);
+    s0 = _mm512_add_ps(s0, e0);
+    s1 = _mm512_add_ps(s1, e1);
+    s2 = _mm512_add_ps(s2, e2);
+    s3 = _mm512_add_ps(s3, e3);
+  }
+  for (; i < whole; i += kLanes) {
+    const __m512 e = ExpOfNegative(_mm512_sub_ps(_mm512_loadu_ps(x + i), greatest));
+    _mm512_storeu_ps(y + i, e);
+    s0 = _mm512_add_ps(s0, e);
+  }
+  const __m512 last = ExpOfNegative(_mm512_sub_ps(rest, greatest));
+  s0 = _mm512_add_ps(_mm512_add_ps(s0, s1), _mm512_add_ps(_mm512_add_ps(s2, s3), last));
+  const __m512 scale = _mm512_set1_ps(1.0f / _mm512_reduce_add_ps(s0));
+  for (i = 0; i < whole; i += kLanes) {
+    _mm512_storeu_ps(y + i, _mm512_mul_ps(_mm512_loadu_ps(y + i), scale));
+  }
+  _mm512_mask_storeu_ps(y + whole, mask, _mm512_mul_ps(last, scale));
+}
+
+}  // namespace
+
+bool HasSoftmaxRows() { return __builtin_cpu_supports("avx512f"); }
+
+void SoftmaxRows(const float* x, int64_t rows, int64_t columns, float* y) {
+  for (int64_t row = 0; row < rows; ++row) {
+    SoftmaxRow(x + row * columns, columns, y + row * columns);
+  }
+}
+
+#else
+
+bool HasSoftmaxRows() { return false; }
+void SoftmaxRows(const float*, int64_t, int64_t, float*) {}
+
+#endif
+
+}  // namespace lemma::kernels

@@ -1,0 +1,20 @@
+// Softmax of rows, with instructions of AVX-512.
+#ifndef LEMMA_RUNTIME_CPU_KERNELS_VECTORIZED_SOFTMAX_ROWS_H_
+#define LEMMA_RUNTIME_CPU_KERNELS_VECTORIZED_SOFTMAX_ROWS_H_
+
+#include <cstdint>
+
+namespace lemma::kernels {
+
+// Whether the processor has the instructions that SoftmaxRows needs.
+bool HasSoftmaxRows();
+
+// y = exp(x - greatest) / total in each row, where `greatest` is the row's greatest element and
+// `total` the sum of its exponentials. Rows are contiguous and follow each other; y may be x.
+// Exponentials have a relative error of about 2^-22. A row that contains a NaN or +infinity, or
+// nothing but -infinity, becomes NaN, as by the definition.
+void SoftmaxRows(const float* x, int64_t rows, int64_t columns, float* y);
+
+}  // namespace lemma::kernels
+
+#endif  // LEMMA_RUNTIME_CPU_KERNELS_VECTORIZED_SOFTMAX_ROWS_H_
