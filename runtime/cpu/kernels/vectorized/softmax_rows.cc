@@ -12,10 +12,10 @@ namespace lemma::kernels {
 
 namespace {
 
-constexpr int64_t kLanes = 16;
+constexpr int64_t kLanes = kLeastSoftmaxColumns;
 
 // exp(x) for x <= 0 and NaN.
-LEMMA_AVX512 inline __m512 ExpOfNegative(__m512 x) {
+LEMMA_AVX512 __attribute__((always_inline)) inline __m512 ExpOfNegative(__m512 x) {
   // 0 is the result from here on; -infinity would become NaN below. NaN stays, as the second
   // operand.
   x = _mm512_max_ps(_mm512_set1_ps(-200.0f), x);
@@ -34,12 +34,11 @@ LEMMA_AVX512 inline __m512 ExpOfNegative(__m512 x) {
   return _mm512_scalef_ps(p, n);
 }
 
+// No store is masked: the loads of the next row would have to wait for it.
 LEMMA_AVX512 void SoftmaxRow(const float* x, int64_t columns, float* y) {
   const int64_t whole = columns / kLanes * kLanes;
-  const auto mask = static_cast<__mmask16>((1u << (columns - whole)) - 1);
-  // The last columns; -infinity in the other lanes.
-  const __m512 rest =
-      _mm512_mask_loadu_ps(_mm512_set1_ps(-__builtin_inff()), mask, x + whole);
+  // The last kLanes columns; some of them are whole vectors' too.
+  const __m512 rest = _mm512_loadu_ps(x + columns - kLanes);
   __m512 m0 = rest, m1 = rest, m2 = rest, m3 = rest;
   int64_t i = 0;
   for (; i + 4 * kLanes <= whole; i += 4 * kLanes) {
@@ -52,6 +51,7 @@ LEMMA_AVX512 void SoftmaxRow(const float* x, int64_t columns, float* y) {
   // A NaN may get lost here, but not below.
   m0 = _mm512_max_ps(_mm512_max_ps(m0, m1), _mm512_max_ps(m2, m3));
   const __m512 greatest = _mm512_set1_ps(_mm512_reduce_max_ps(m0));
+  const __m512 last = ExpOfNegative(_mm512_sub_ps(rest, greatest));
   __m512 s0 = _mm512_setzero_ps(), s1 = s0, s2 = s0, s3 = s0;
   for (i = 0; i + 4 * kLanes <= whole; i += 4 * kLanes) {
     const __m512 e0 = ExpOfNegative(_mm512_sub_ps(_mm512_loadu_ps(x + i), greatest));
@@ -72,13 +72,15 @@ LEMMA_AVX512 void SoftmaxRow(const float* x, int64_t columns, float* y) {
     _mm512_storeu_ps(y + i, e);
     s0 = _mm512_add_ps(s0, e);
   }
-  const __m512 last = ExpOfNegative(_mm512_sub_ps(rest, greatest));
-  s0 = _mm512_add_ps(_mm512_add_ps(s0, s1), _mm512_add_ps(_mm512_add_ps(s2, s3), last));
-  const __m512 scale = _mm512_set1_ps(1.0f / _mm512_reduce_add_ps(s0));
+  s0 = _mm512_add_ps(_mm512_add_ps(s0, s1), _mm512_add_ps(s2, s3));
+  // The lanes of `last` that are no whole vector's.
+  const auto own = static_cast<__mmask16>(0xffff0000u >> (columns - whole));
+  s1 = _mm512_maskz_mov_ps(own, last);
+  const __m512 scale = _mm512_set1_ps(1.0f / _mm512_reduce_add_ps(_mm512_add_ps(s0, s1)));
   for (i = 0; i < whole; i += kLanes) {
     _mm512_storeu_ps(y + i, _mm512_mul_ps(_mm512_loadu_ps(y + i), scale));
   }
-  _mm512_mask_storeu_ps(y + whole, mask, _mm512_mul_ps(last, scale));
+  if (whole < columns) _mm512_storeu_ps(y + columns - kLanes, _mm512_mul_ps(last, scale));
 }
 
 }  // namespace

@@ -6,11 +6,14 @@
 
 namespace lemma::kernels {
 
+constexpr int64_t kLeastSoftmaxColumns = 16;
+
 // Whether the processor has the instructions that SoftmaxRows needs.
 bool HasSoftmaxRows();
 
 // y = exp(x - greatest) / total in each row, where `greatest` is the row's greatest element and
 // `total` the sum of its exponentials. Rows are contiguous and follow each other; y may be x.
+// `columns` must be at least kLeastSoftmaxColumns; for shorter rows, the library is faster.
 // Exponentials have a relative error of about 2^-22. A row that contains a NaN or +infinity, or
 // nothing but -infinity, becomes NaN, as by the definition.
 void SoftmaxRows(const float* x, int64_t rows, int64_t columns, float* y);
