@@ -26,7 +26,8 @@ namespace lemma {
 struct LoopIteration {
   Graph graph;        // inputs: those of the body, then values that it may capture
   std::string frame;  // the node without its body
-  std::function<absl::StatusOr<Graph>(const Graph&)> as_written;  // as below, for `graph`
+  // For `graph`, as CertificateCheckOptions::as_written.
+  std::function<absl::StatusOr<Graph>(const Graph&)> as_written;
 };
 
 // How the checker reads loops whose bodies are in payloads (graph/onnx/run_time/loop_body.h).

@@ -14,7 +14,7 @@
 //     thread writes;
 //   * that all threads of a block reach each barrier;
 //   * that no integer overflows its type, and that every conversion in the kernel is in the
-//     definition too.
+//     definition too, apart from roundings of factors to ProgramCheckOptions::precision.
 //
 // Control flow and addresses depend on no values except gathered indices, so one execution decides
 // all of this for all other values.

@@ -33,24 +33,25 @@ struct LoopNode {
 
 // Whether `node` is an opaque Loop or Scan.
 bool IsOpaqueLoop(const Node& node);
-// Such a node, which reads its own operands.
+// A node for which IsOpaqueLoop is true, as a LoopNode whose list of values is node.inputs().
 LoopNode LoopNodeOf(const Node& node);
 
-// The body of `loop`, whose operand k is values[loop.reads[k]]. Each value that the body may
-// capture is an input or a weight of the graph, whether the body reads it or not: all values that
-// are not among the node's own operands. Unimplemented if a state's type changes from one iteration
-// to the next, if the body may draw random numbers, if a size of an operand is known only at run
-// time or is a sum or a product of symbolic dimensions, or if an operator of the body cannot be
-// imported for all iterations. InvalidArgument if `loop` is damaged or does not fit `values`.
+// The body of `loop`, whose operand k is values[loop.reads[k]]. The first values are the operands of
+// the ONNX node itself. The body may capture any other value, so each of these is an input or a
+// weight of the graph, whether the body reads it or not. Unimplemented if a state's type changes
+// from one iteration to the next, if the body may draw random numbers, if a size of an operand is
+// known only at run time or is a sum or a product of symbolic dimensions, or if an operator of the
+// body cannot be imported for all iterations. InvalidArgument if `loop` is damaged or does not fit
+// `values`.
 absl::StatusOr<LoopBody> ImportLoopBody(const LoopNode& loop, absl::Span<const Value> values);
 
 // The graph after it was written as the body of an ONNX node and read again. `body` gives the names
 // and the nodes that did not change.
 absl::StatusOr<Graph> AsWritten(const LoopBody& body, const Graph& graph);
 
-// `loop` with `graph` in place of its body; `body` is ImportLoopBody(loop, values). Weights of
-// `graph` that are values are captured. Unimplemented if an operator of `graph` has no form in the
-// node's operator set.
+// `loop` with `graph` in place of its body; `body` is ImportLoopBody(loop, values). A weight of
+// `graph` that is one of `values` is captured. Unimplemented if an operator of `graph` has no form
+// in the node's operator set.
 absl::StatusOr<LoopNode> WithBody(const LoopNode& loop, absl::Span<const Value> values,
                                   const LoopBody& body, const Graph& graph);
 

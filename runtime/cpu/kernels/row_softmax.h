@@ -1,4 +1,4 @@
-// What a kernel for softmax reads that is not the library's. Internal to runtime/cpu.
+// Which rows our own kernel for softmax computes. Internal to runtime/cpu.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_ROW_SOFTMAX_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_ROW_SOFTMAX_H_
 
