@@ -149,8 +149,8 @@ const char* GoalName(optimizer::Objective::Goal goal);
 // The result of Optimize.
 struct OptimizeResult {
   std::vector<optimizer::UnprovedRule> unproved;  // selected rules without a current proof
-  // The last search. With `pet`, the one before it if the last one was cut short and found no better
-  // graph.
+  // The last search. With `pet`, the one before it if the last one was cut short and found no
+  // better graph.
   optimizer::SearchResult search;
   double search_seconds = 0;  // wall-clock time of all searches
   double best_seconds = 0;    // the part of search_seconds until the best graph was found

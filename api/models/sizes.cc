@@ -149,8 +149,8 @@ absl::StatusOr<Model> LoadWithSymbolicSizes(const std::string& path, LoadOptions
     return sized;
   }
   if (!may_fix || options.input_files.empty() || !IsSymbolic(model->graph)) return model;
-  // Operators that are known only at the sizes of the given inputs are not optimized, except for the
-  // bodies of loops.
+  // Operators that are known only at the sizes of the given inputs are not optimized, except for
+  // the bodies of loops.
   const int unknown = CountUnknown(model->graph);
   if (unknown == 0) return model;
   auto sized = LoadModel(path, options);

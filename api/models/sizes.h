@@ -34,9 +34,9 @@ absl::StatusOr<Model> AtSizes(const Model& model, const DimValues& sizes);
 
 // Reads a model with symbolic sizes or, in two cases, with fixed sizes: if it cannot be read with
 // symbolic sizes, or if fewer of its operators, not counting Loop and Scan, are opaque
-// (docs/glossary.md) at the sizes of options.input_files. With options.ranges, neither case applies. `*note` becomes a line for people
-// if sizes are fixed, else "". options.symbolic and options.fixes_sizes have no effect. Errors as
-// in LoadModel.
+// (docs/glossary.md) at the sizes of options.input_files. With options.ranges, neither case
+// applies. `*note` becomes a line for people if sizes are fixed, else "". options.symbolic and
+// options.fixes_sizes have no effect. Errors as in LoadModel.
 absl::StatusOr<Model> LoadWithSymbolicSizes(const std::string& path, LoadOptions options,
                                             std::string* note);
 

@@ -22,8 +22,8 @@ namespace lemma::api {
 
 // A loop of a graph whose body was optimized.
 struct OptimizedBody {
-  CertificateBody record;  // record.position: in Contender::before_bodies
-  std::string label;       // of the loop's first result; "" if it has none
+  CertificateBody record;                         // record.position: in Contender::before_bodies
+  std::string label;                              // of the loop's first result; "" if it has none
   int operators_before = 0, operators_after = 0;  // of the body
   double ms_before = 0, ms_after = 0;             // predicted times of one iteration
   FloatContract contract = FloatContract::kBitExact;
@@ -82,9 +82,9 @@ struct AcceptanceOptions {
 struct Acceptance {
   Graph graph;
   std::vector<optimizer::RewriteStep>
-      rewrites;                  // from the input to `graph`; empty if the input is kept
-  int recomputed = 0;            // operators of `graph` that are copies of others
-  int offloaded = 0;             // values of `graph` that are kept in host memory
+      rewrites;        // from the input to `graph`; empty if the input is kept
+  int recomputed = 0;  // operators of `graph` that are copies of others
+  int offloaded = 0;   // values of `graph` that are kept in host memory
   // As in the contender that became the result.
   std::vector<OptimizedBody> bodies;
   std::optional<Graph> before_bodies;

@@ -119,7 +119,8 @@ absl::StatusOr<std::optional<std::pair<LoopNode, OptimizedBody>>> OptimizedLoop(
   if (!known->second) return Result();
   const BodyResult& result = *known->second;
   auto changed = WithBody(loop, node.inputs(), *body, result.graph);
-  if (!changed.ok()) return recorded == nullptr ? absl::StatusOr<Result>(Result()) : changed.status();
+  if (!changed.ok())
+    return recorded == nullptr ? absl::StatusOr<Result>(Result()) : changed.status();
   OptimizedBody optimized = result.body;
   Certificate certificate = result.certificate;
   certificate.input_file = Sha256Of(loop.payload);
@@ -134,8 +135,7 @@ absl::StatusOr<std::optional<std::pair<LoopNode, OptimizedBody>>> OptimizedLoop(
 absl::Status OptimizeBodies(const OptimizeFunction& optimize, SearchRun* run,
                             Contender* contender) {
   const OptimizeOptions& options = run->options;
-  if (!options.objective.IsTime() || options.objective.memory_limit > 0 ||
-      options.allow_unproved) {
+  if (!options.objective.IsTime() || options.objective.memory_limit > 0 || options.allow_unproved) {
     return absl::OkStatus();
   }
   const Graph& graph = contender->graph;

@@ -28,8 +28,7 @@ using OptimizeFunction = std::function<absl::StatusOr<OptimizeResult>(
 // the bodies and their steps are those of the certificate, and such a failure is an error. Does
 // nothing if the objective includes memory, or if the options allow unproved rules. Cancelled if
 // the deadline was interrupted.
-absl::Status OptimizeBodies(const OptimizeFunction& optimize, SearchRun* run,
-                            Contender* contender);
+absl::Status OptimizeBodies(const OptimizeFunction& optimize, SearchRun* run, Contender* contender);
 
 }  // namespace lemma::api
 

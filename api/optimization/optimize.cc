@@ -79,8 +79,8 @@ absl::StatusOr<std::vector<Contender>> Contenders(const Graph& input, SearchRun*
     if (!kept.ok()) return kept.status();
     kept->out_of_range = out_of_range;
     if (absl::Status s = OptimizeBodies(OptimizeAs, run, &*kept); !s.ok()) return s;
-    const bool differs = !rewrites.empty() || kept->recomputed > 0 || kept->offloaded > 0 ||
-                         !kept->bodies.empty();
+    const bool differs =
+        !rewrites.empty() || kept->recomputed > 0 || kept->offloaded > 0 || !kept->bodies.empty();
     if (!differs) return absl::OkStatus();
     kept->is_certain = is_certain && kept->bodies.empty();
     if (run->options.can_write) {
@@ -262,7 +262,8 @@ absl::Status CertifyResult(const Graph& input, SearchRun* run) {
 }
 
 absl::StatusOr<OptimizeResult> OptimizeAs(const Graph& input, absl::Span<const Tensor> inputs,
-                                          const OptimizeOptions& options, const Certificate* steps) {
+                                          const OptimizeOptions& options,
+                                          const Certificate* steps) {
   if (absl::Status s = options.Check(); !s.ok()) return s;
   if (IsSymbolic(input) != !options.hints.empty()) {
     return absl::InvalidArgumentError(

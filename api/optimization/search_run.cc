@@ -250,7 +250,7 @@ absl::Status FindResult(const Graph& input, SearchRun* run) {
       if (round == 2 && *added == 0) return absl::OkStatus();
     }
     if (absl::Status s = MakeReady(input, run); !s.ok()) return s;
-    const optimizer::SearchResult before = std::move(search);
+    const optimizer::SearchResult before = std::exchange(search, {});
     if (absl::Status s = RunSearch(input, run); !s.ok()) return s;
     const bool is_cut = search.stop == optimizer::StopReason::kCancelled ||
                         search.stop == optimizer::StopReason::kSeconds;

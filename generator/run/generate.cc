@@ -318,6 +318,7 @@ class Generation {
   absl::Status Decide(std::vector<Candidate> candidates) {
     if (candidates.empty()) return absl::OkStatus();
     std::vector<Substitution> rules;
+    rules.reserve(candidates.size());
     for (Candidate& candidate : candidates) rules.push_back(*std::move(candidate.rule));
     LEMMA_ASSIGN_OR_RETURN(std::vector<Decision> decisions, prove_(rules));
     for (size_t i = 0; i < decisions.size(); ++i) Record(&candidates[i], std::move(decisions[i]));

@@ -158,9 +158,9 @@ bool DependsOnSizes(const Value& value) {
 }
 
 // Both branches, and for each result a choice between them. Results whose sizes differ between
-// the branches are chosen by an If that is kept. One branch may be wrong at sizes at which it is never
-// executed, or have an unknown operator: then it stays what ONNX has, which is an error if it is
-// taken (graph/onnx/run_time/call.h).
+// the branches are chosen by an If that is kept. One branch may be wrong at sizes at which it is
+// never executed, or have an unknown operator: then it stays what ONNX has, which is an error if it
+// is taken (graph/onnx/run_time/call.h).
 Results ImportChoice(ModelImporter& importer, const onnx::NodeProto& node, const Scope& scope,
                      const Value& condition) {
   if (condition.type().num_elements() != 1) {

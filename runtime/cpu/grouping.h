@@ -48,9 +48,10 @@ struct Grouping {
 //     applications already. A group is computed in one arithmetic (Domain in
 //     graph/expr/arithmetic.h).
 //   * A product of integers contains the dequantizations of its operands (IntegerOperand in
-//     runtime/cpu/kernels/integers/operands.h), static ones too. A product of floats and integer weights
-//     contains those of its weights (runtime/cpu/kernels/integers/weight_only_kernel.h).
-//   * A product of bf16 numbers contains the casts of its operands (runtime/cpu/kernels/bf16_products.h), if it
+//     runtime/cpu/kernels/integers/operands.h), static ones too. A product of floats and integer
+//     weights contains those of its weights (runtime/cpu/kernels/integers/weight_only_kernel.h).
+//   * A product of bf16 numbers contains the casts of its operands
+//   (runtime/cpu/kernels/bf16_products.h), if it
 //     reads their results nowhere else.
 //   * A dequantization of 8-bit integers, or a cast from bf16, is computed in every group that
 //     reads it (kCopied), if each of these groups is element-wise, is a product of integers,

@@ -46,6 +46,7 @@ std::vector<int64_t> Permutation(const std::vector<int>& order) {
 template <class List>
 List Permuted(const List& list, const std::vector<int>& order) {
   List result;
+  result.reserve(order.size());
   for (int d : order) result.push_back(list[d]);
   return result;
 }

@@ -185,7 +185,8 @@ TEST(LoopBodiesTest, InsideBodies) {
   const Optimized files = Optimize(model, "nested");
   EXPECT_EQ(Problem(files), "");
   ASSERT_THAT(files.result.accepted.bodies, SizeIs(1));
-  EXPECT_THAT(files.result.accepted.bodies[0].record.certificate, HasSubstr("\n  step 1 relu_of_relu "));
+  EXPECT_THAT(files.result.accepted.bodies[0].record.certificate,
+              HasSubstr("\n  step 1 relu_of_relu "));
   const Graph before = Load(files.input).graph, after = Load(files.output).graph;
   auto x = Tensor::Filled({DType::kF32, {4, 8}}, 0.5);
   const std::vector<Tensor> inputs = {*Tensor::FromInts({DType::kI64, {}}, {3}), *x};
@@ -220,16 +221,15 @@ TEST(LoopBodiesTest, MayReadLess) {
 }
 
 TEST(LoopBodiesTest, StayWhereTheirTypesChangeOrTheyDraw) {
-  const char* const kKept[] = {
-      // The state grows.
-      R"(g (int64 n, float[2] x) => (float[m] y) {
+  const char* const kKept[] = {// The state grows.
+                               R"(g (int64 n, float[2] x) => (float[m] y) {
         y = Loop (n, , x) <body = b (int64 i, bool c, float[p] s) => (bool d, float[q] t) {
           d = Identity(c)
           r = Relu(s)
           o = Relu(r)
           t = Concat <axis = 0> (o, o) }>
       })",
-      R"(g (int64 n, float[2] x) => (float[2] y) {
+                               R"(g (int64 n, float[2] x) => (float[2] y) {
         y = Loop (n, , x) <body = b (int64 i, bool c, float[2] s) => (bool d, float[2] t) {
           d = Identity(c)
           r = Relu(s)

@@ -190,7 +190,8 @@ class Checker {
     const std::optional<std::string> payload = reader.payload(loop);
     if (!payload) return Refused("the node is no loop");
     LEMMA_ASSIGN_OR_RETURN(const Certificate inner, ParseCertificate(body.certificate));
-    if (Sha256Of(*payload) != inner.input_file) return Refused("the certificate is of another body");
+    if (Sha256Of(*payload) != inner.input_file)
+      return Refused("the certificate is of another body");
     if (inner.result == Certificate::Result::kInput) return Refused("the body does not change");
     std::optional<std::string> next;
     for (const NodePtr& node : output_.nodes()) {
@@ -213,8 +214,8 @@ class Checker {
     options.as_written = from.as_written;
     const CertificateCheck checked = CheckCertificate(inner, from.graph, to.graph, options);
     if (!checked.ok()) {
-      return Refused(absl::StrCat(
-          checked.step > 0 ? absl::StrCat("step ", checked.step, ": ") : "", checked.problem));
+      return Refused(absl::StrCat(checked.step > 0 ? absl::StrCat("step ", checked.step, ": ") : "",
+                                  checked.problem));
     }
     result_.mutants.insert(result_.mutants.end(), checked.mutants.begin(), checked.mutants.end());
     result_.steps_in_double += checked.steps_in_double;

@@ -39,8 +39,8 @@ struct LoopReader {
       const std::string& payload, absl::Span<const Value> values, const std::vector<int>& reads)>
       iteration;
   // The results of a loop with another payload, whose operand k is operand reads[k] of `loop`.
-  std::function<absl::StatusOr<std::vector<Value>>(
-      const Node& loop, const std::string& payload, const std::vector<int>& reads)>
+  std::function<absl::StatusOr<std::vector<Value>>(const Node& loop, const std::string& payload,
+                                                   const std::vector<int>& reads)>
       apply;
 };
 
@@ -99,7 +99,8 @@ struct CertificateCheck {
 //     because the field lacks a function that computes it, only the steps are compared;
 //   * each loop whose body was replaced has the same frame in `output`, and its new body follows
 //     from the old one by a certificate that is correct in the same sense;
-//   * the float contract is the one that ContractOf (rewrite/rules/certificate.h) gives or, if it is
+//   * the float contract is the one that ContractOf (rewrite/rules/certificate.h) gives or, if it
+//   is
 //     looser, that of a body's certificate; certificate.result is kInput if and only if there is no
 //     step, nothing is folded, and no body is replaced.
 // The caller must check the files and their hashes. Deterministic.

@@ -54,8 +54,8 @@ absl::Status Unpack(const LoopNode& loop, size_t values, Unpacked* result) {
     return absl::InvalidArgumentError("the operator is no loop");
   }
   for (const auto& function : result->payload.functions()) {
-    result->functions.emplace(
-        absl::StrCat(NormalDomain(function.domain()), ":", function.name()), &function);
+    result->functions.emplace(absl::StrCat(NormalDomain(function.domain()), ":", function.name()),
+                              &function);
   }
   LEMMA_ASSIGN_OR_RETURN(result->signature, structural::LoopSignatureOf(result->node));
   for (const std::string& name : result->node.input()) result->own_operands += name.empty() ? 0 : 1;
@@ -279,9 +279,8 @@ absl::StatusOr<LoopNode> WithBody(const LoopNode& node, absl::Span<const Value> 
       const auto version = static_cast<int>(entry.version());
       const auto known = opsets.emplace(NormalDomain(entry.domain()), version).first;
       if (known->second == version) continue;
-      return absl::UnimplementedError(
-          absl::StrCat("the new body needs operator set ", version, ", the node is of ",
-                       known->second));
+      return absl::UnimplementedError(absl::StrCat("the new body needs operator set ", version,
+                                                   ", the node is of ", known->second));
     }
   }
   FunctionMap functions;

@@ -36,8 +36,8 @@ bool IsOpaqueLoop(const Node& node);
 // A node for which IsOpaqueLoop is true, as a LoopNode whose list of values is node.inputs().
 LoopNode LoopNodeOf(const Node& node);
 
-// The body of `loop`, whose operand k is values[loop.reads[k]]. The first values are the operands of
-// the ONNX node itself. The body may capture any other value, so each of these is an input or a
+// The body of `loop`, whose operand k is values[loop.reads[k]]. The first values are the operands
+// of the ONNX node itself. The body may capture any other value, so each of these is an input or a
 // weight of the graph, whether the body reads it or not. Unimplemented if a state's type changes
 // from one iteration to the next, if the body may draw random numbers, if a size of an operand is
 // known only at run time or is a sum or a product of symbolic dimensions, or if an operator of the
