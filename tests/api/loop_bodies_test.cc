@@ -220,6 +220,50 @@ TEST(LoopBodiesTest, MayReadLess) {
   EXPECT_THAT(Load(files.output).graph.input_names(), ElementsAre("n", "x", "k", "l"));
 }
 
+// Two captured constants that are equal are one value.
+TEST(LoopBodiesTest, MayCaptureEqualConstants) {
+  const onnx::ModelProto model = OnnxModel(R"(g (int64 n, float[4] x) => (float[4] y) {
+    one = Constant <value = float {1}> ()
+    another = Constant <value = float {1}> ()
+    two = Constant <value = float {2}> ()
+    y = Loop (n, , x) <body = b (int64 i, bool c, float[4] s) => (bool d, float[4] t) {
+      d = Identity(c)
+      e = Relu(s)
+      f = Relu(e)
+      g = Sub(f, one)
+      h = Mul(g, two)
+      t = Div(h, another) }>
+  })");
+  const Optimized files = Optimize(model, "equal_constants");
+  EXPECT_EQ(Problem(files), "");
+  EXPECT_THAT(files.result.accepted.bodies, SizeIs(1));
+}
+
+// A body without declared shapes: what no iteration computes has the shape that it had before.
+TEST(LoopBodiesTest, DeclareTheTypesThatTheyDeclared) {
+  onnx::ModelProto model = LoopModel();
+  const auto body_of = [](onnx::ModelProto* of) {
+    for (auto& node : *of->mutable_graph()->mutable_node()) {
+      if (node.op_type() == "Loop") return node.mutable_attribute(0)->mutable_g();
+    }
+    return static_cast<onnx::GraphProto*>(nullptr);
+  };
+  for (auto& input : *body_of(&model)->mutable_input()) {
+    input.mutable_type()->mutable_tensor_type()->clear_shape();
+  }
+  for (auto& output : *body_of(&model)->mutable_output()) {
+    output.mutable_type()->mutable_tensor_type()->clear_shape();
+  }
+  const Optimized files = Optimize(model, "undeclared");
+  EXPECT_EQ(Problem(files), "");
+  EXPECT_THAT(Operators(files), ElementsAre(4, 2));
+  onnx::ModelProto written;
+  ASSERT_TRUE(written.ParseFromString(*ReadFile(files.output, 1 << 20)));
+  for (const auto& port : body_of(&written)->output()) {
+    EXPECT_FALSE(port.type().tensor_type().has_shape());
+  }
+}
+
 TEST(LoopBodiesTest, StayWhereTheirTypesChangeOrTheyDraw) {
   const char* const kKept[] = {// The state grows.
                                R"(g (int64 n, float[2] x) => (float[m] y) {

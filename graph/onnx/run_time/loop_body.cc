@@ -32,6 +32,13 @@ using structural::LoopSignature;
 constexpr int64_t kMaxCapturedBytes = 1'000'000'000;
 
 std::string NameOfValue(int index) { return absl::StrCat("v", index); }
+// A captured value may be among the values twice, for example two equal constants; a file has one
+// name for it. The index of its first occurrence behind the node's own operands.
+int FirstOf(int index, int own_operands, absl::Span<const Value> values) {
+  const auto begin = values.begin() + own_operands;
+  return static_cast<int>(std::find(begin, values.end(), values[static_cast<size_t>(index)]) -
+                          values.begin());
+}
 std::string NameOfBodyInput(int number) { return absl::StrCat("b", number); }
 
 // The node in a payload, and what surrounds it.
@@ -218,7 +225,8 @@ absl::StatusOr<LoopBody> ImportLoopBody(const LoopNode& node, absl::Span<const V
 
   std::map<std::string, std::string> names;
   for (size_t k = static_cast<size_t>(loop.own_operands); k < node.reads.size(); ++k) {
-    names[absl::StrCat("c", k)] = NameOfValue(node.reads[k]);  // opaque.h
+    const int first = FirstOf(node.reads[k], loop.own_operands, values);
+    names[absl::StrCat("c", k)] = NameOfValue(first);  // opaque.h
   }
   const onnx::GraphProto* inner = structural::FindGraph(loop.node, "body");
   for (int i = 0; i < inner->input_size(); ++i) names[inner->input(i).name()] = NameOfBodyInput(i);
@@ -237,7 +245,9 @@ absl::StatusOr<LoopBody> ImportLoopBody(const LoopNode& node, absl::Span<const V
   }
   int64_t captured_bytes = 0;
   for (size_t v = static_cast<size_t>(loop.own_operands); v < values.size(); ++v) {
-    const std::string name = NameOfValue(static_cast<int>(v));
+    const auto index = static_cast<int>(v);
+    if (FirstOf(index, loop.own_operands, values) != index) continue;
+    const std::string name = NameOfValue(index);
     if (!values[v].node().has_payload()) {
       LEMMA_RETURN_IF_ERROR(Declare(name, values[v].type(), graph->add_input(), &ranges));
       continue;
@@ -309,6 +319,13 @@ absl::StatusOr<LoopNode> WithBody(const LoopNode& node, absl::Span<const Value> 
   inner->mutable_initializer()->Swap(left.mutable_initializer());
   const onnx::GraphProto* old = structural::FindGraph(loop.node, "body");
   inner->set_name(old->name());
+  // The types that a Loop's body declares decide the shape of what no iteration computes.
+  for (int i = 0; loop.signature.is_loop && i < inner->input_size(); ++i) {
+    *inner->mutable_input(i)->mutable_type() = old->input(i).type();
+  }
+  for (int i = 0; loop.signature.is_loop && i < inner->output_size(); ++i) {
+    *inner->mutable_output(i)->mutable_type() = old->output(i).type();
+  }
   onnx::NodeProto changed = loop.node;
   *MutableBody(&changed) = std::move(*inner);
   const OpaqueNode packed = PackOpaque(changed, opsets, functions, changed.doc_string());
