@@ -51,6 +51,47 @@ struct Unpacked {
   int own_operands = 0;  // present ones, which come before the captured values
 };
 
+// An error unless each name in the graph and its subgraphs is defined once in its scope and those
+// around it, as a local ("l3", opaque.h). Otherwise a reader might take one value for another.
+absl::Status CheckNames(const onnx::GraphProto& graph, std::set<std::string> defined) {
+  absl::Status status;
+  const auto define = [&](const std::string& name) {
+    const bool is_new = name.empty() || (name[0] == 'l' && defined.insert(name).second);
+    if (!is_new) status = absl::InvalidArgumentError(absl::StrCat(name, " is defined twice"));
+  };
+  for (const auto& input : graph.input()) define(input.name());
+  for (const auto& tensor : graph.initializer()) define(tensor.name());
+  for (const auto& node : graph.node()) {
+    for (const std::string& output : node.output()) define(output);
+  }
+  for (const auto& node : graph.node()) {
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_g()) status.Update(CheckNames(attribute.g(), defined));
+    }
+  }
+  return status;
+}
+
+// An error unless the payload is what an import makes of its node.
+absl::Status CheckPacked(const std::string& payload, const Unpacked& loop) {
+  std::map<std::string, int> opsets;
+  for (const auto& entry : loop.payload.opset_import()) {
+    opsets[NormalDomain(entry.domain())] = static_cast<int>(entry.version());
+  }
+  const OpaqueNode packed = PackOpaque(loop.node, opsets, loop.functions, loop.node.doc_string());
+  if (packed.payload != payload) {
+    return absl::InvalidArgumentError("the payload of a loop is not as an import writes it");
+  }
+  LEMMA_ASSIGN_OR_RETURN(const onnx::GraphProto* body, structural::BodyOf(loop.node));
+  return CheckNames(*body, {});
+}
+
+// Whether a declared type may be that of a scalar.
+bool MayBeScalar(const onnx::TypeProto& type) {
+  return !type.has_tensor_type() || !type.tensor_type().has_shape() ||
+         type.tensor_type().shape().dim_size() == 0;
+}
+
 absl::Status Unpack(const LoopNode& loop, size_t values, Unpacked* result) {
   if (!result->payload.ParseFromString(loop.payload) || result->payload.graph().node_size() != 1) {
     return absl::InvalidArgumentError("the payload of an opaque operator is damaged");
@@ -65,6 +106,7 @@ absl::Status Unpack(const LoopNode& loop, size_t values, Unpacked* result) {
                               &function);
   }
   LEMMA_ASSIGN_OR_RETURN(result->signature, structural::LoopSignatureOf(result->node));
+  LEMMA_RETURN_IF_ERROR(CheckPacked(loop.payload, *result));
   for (const std::string& name : result->node.input()) result->own_operands += name.empty() ? 0 : 1;
   std::set<int> known;
   for (size_t k = 0; k < loop.reads.size(); ++k) {
@@ -96,7 +138,17 @@ absl::StatusOr<std::vector<TensorType>> InputTypes(const Unpacked& loop,
                                                    absl::Span<const Value> values) {
   const LoopSignature& signature = loop.signature;
   std::vector<TensorType> types;
-  if (signature.is_loop) types = {{DType::kI64, {}}, {DType::kBool, {}}};
+  if (signature.is_loop) {
+    types = {{DType::kI64, {}}, {DType::kBool, {}}};
+    LEMMA_ASSIGN_OR_RETURN(const onnx::GraphProto* body, structural::BodyOf(loop.node));
+    // The condition follows the operands' order: it is operand 0 if there is no limit.
+    const size_t condition = loop.node.input(0).empty() ? 0 : 1;
+    const bool is_scalar = loop.node.input(1).empty() || values[condition].type().rank() == 0;
+    if (!is_scalar || !MayBeScalar(body->input(0).type()) || !MayBeScalar(body->input(1).type()) ||
+        !MayBeScalar(body->output(0).type())) {
+      return absl::UnimplementedError("the iteration's number or the condition is no scalar");
+    }
+  }
   size_t next = 0;
   for (int i = 0; i < loop.node.input_size(); ++i) {
     const bool is_present = !loop.node.input(i).empty();
@@ -173,8 +225,7 @@ absl::Status CheckStates(const LoopSignature& signature, const std::vector<Tenso
   }
   if (signature.is_loop) {
     const TensorType& condition = body.outputs()[0].type();
-    if (condition.dtype != DType::kBool || IsSymbolic(condition.shape) ||
-        condition.num_elements() != 1) {
+    if (condition.dtype != DType::kBool || condition.rank() != 0) {
       return absl::UnimplementedError("the condition is no scalar");
     }
   }

@@ -39,7 +39,8 @@ LoopNode LoopNodeOf(const Node& node);
 // The body of `loop`, whose operand k is values[loop.reads[k]]. The first values are the operands
 // of the ONNX node itself. The body may capture any other value, so each of these is an input or a
 // weight of the graph, whether the body reads it or not. Unimplemented if a state's type changes
-// from one iteration to the next, if the body may draw random numbers, if a size of an operand is
+// from one iteration to the next, if the iteration's number or the condition is no scalar, if the
+// body may draw random numbers, if a size of an operand is
 // known only at run time or is a sum or a product of symbolic dimensions, or if an operator of the
 // body cannot be imported for all iterations. InvalidArgument if `loop` is damaged or does not fit
 // `values`.
