@@ -238,7 +238,13 @@ absl::StatusOr<CheckResult> CheckCertificate(const std::string& input, const std
     }
   }
   LoadOptions how = LoadAs(*parsed);
+  // `optimize` leaves loops as they are where it can, although values of inputs are given.
+  how.keeps_loops = !parsed->fixed_inputs.empty();
   auto before = LoadModel(input, how);
+  if (how.keeps_loops && (!before.ok() || before->graph.StructuralHash() != parsed->input_graph)) {
+    how.keeps_loops = false;
+    before = LoadModel(input, how);
+  }
   if (!before.ok()) return before.status();
   // A model may have been read for all sizes and have none: other inputs have to be fixed then.
   if (!SameFixedInputs(before->fixed_inputs, parsed->fixed_inputs) && !how.symbolic) {

@@ -141,7 +141,7 @@ Json ToJson(const Graph& input, const OptimizeOptions& options, const OptimizeRe
   json.Set("operators_after", accepted.graph.num_ops());
   AddPrediction(options, result, &json);
   AddExecution(options, accepted, &json);
-  json.Set("rules", RulesJson(accepted.rewrites));
+  json.Set("rules", RulesJson(AllRewrites(accepted)));
   Json bodies = Json::Array();
   for (const OptimizedBody& body : accepted.bodies) {
     Json entry = Json::Object();

@@ -131,6 +131,7 @@ absl::StatusOr<Model> Load(const std::string& path, const LoadOptions& how) {
   options.ranges = how.ranges;
   options.used_sizes = how.used_sizes;
   options.input_values = how.input_values;
+  options.keeps_loops = how.keeps_loops;
   options.channel_block = how.channel_block;
   if (!how.input_files.empty()) {
     auto values = ReadTensors(how.input_files, "input_");

@@ -71,6 +71,9 @@ struct LoadOptions {
   // constants, such as shapes and axes, become part of the graph.
   std::vector<std::string> input_files;
   std::map<std::string, Tensor> input_values;  // the same, by the input's name
+  // Whether these values leave open how often a Loop is executed (ImportOptions in
+  // graph/onnx/import.h).
+  bool keeps_loops = false;
   // Channels in a block of ONNX Runtime's layout NCHWc: 8 or 16. 0: 8 if the model's convolutions
   // show that 16 is impossible, otherwise 16.
   int64_t channel_block = 0;

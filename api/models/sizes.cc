@@ -46,7 +46,7 @@ void FitAssumptions(const Graph& graph, const std::set<std::string>& fixed, DimV
   }
 }
 
-// How many operators have no definition.
+// How many operators have no definition, without loops: their bodies are optimized.
 int CountUnknown(const Graph& graph) {
   int count = 0;
   for (const auto& [name, times] : UnknownOperators(graph)) {

@@ -335,6 +335,14 @@ absl::Status Try(Backend* backend, const Graph& input, const Contender& contende
 
 }  // namespace
 
+std::vector<optimizer::RewriteStep> AllRewrites(const Acceptance& accepted) {
+  std::vector<optimizer::RewriteStep> steps = accepted.rewrites;
+  for (const OptimizedBody& body : accepted.bodies) {
+    steps.insert(steps.end(), body.rewrites.begin(), body.rewrites.end());
+  }
+  return steps;
+}
+
 Acceptance AcceptUnseen(const Graph& input, std::vector<Contender> contenders,
                         FloatContract numerics, const std::string& why) {
   contenders = Allowed(input, std::move(contenders), numerics);

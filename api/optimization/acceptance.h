@@ -43,8 +43,8 @@ struct Contender {
   bool out_of_range = false;
   // The loops whose bodies `graph` has optimized, and the graph with the bodies as they were. The
   // graph is set only if there are such loops.
-  std::vector<OptimizedBody> bodies;
-  std::optional<Graph> before_bodies;
+  std::vector<OptimizedBody> bodies = {};
+  std::optional<Graph> before_bodies = {};
 };
 
 struct AcceptanceOptions {
@@ -122,6 +122,9 @@ struct Acceptance {
     return rewrites.empty() && recomputed == 0 && offloaded == 0 && bodies.empty();
   }
 };
+
+// The rewrites of the graph, then those of the bodies of its loops.
+std::vector<optimizer::RewriteStep> AllRewrites(const Acceptance& accepted);
 
 // Returns the first contender that is better than the input; if there is none, the input. "Better"
 // means, by objective:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,6 +51,13 @@ OptimizeOptions OptionsFor(const LoopBody& body, const SearchRun& run) {
   return options;
 }
 
+// What a failure means: the body stays as it is, but steps that are repeated have to succeed.
+absl::StatusOr<std::optional<BodyResult>> KeptOr(const absl::Status& failed,
+                                                 const Certificate* steps) {
+  if (steps != nullptr) return failed;
+  return std::optional<BodyResult>();
+}
+
 // The body as `optimize` makes it; nullopt if it stays as it is.
 absl::StatusOr<std::optional<BodyResult>> Optimized(const OptimizeFunction& optimize,
                                                     const LoopBody& body, const SearchRun& run,
@@ -58,11 +66,11 @@ absl::StatusOr<std::optional<BodyResult>> Optimized(const OptimizeFunction& opti
   Graph sized = body.graph;
   if (!options.hints.empty()) {
     auto specialized = Specialize(body.graph, options.hints[0].sizes);
-    if (!specialized.ok()) return std::optional<BodyResult>();
+    if (!specialized.ok()) return KeptOr(specialized.status(), steps);
     sized = *std::move(specialized);
   }
   auto inputs = RandomInputs(sized, /*seed=*/1, /*integer_range=*/2);
-  if (!inputs.ok()) return std::optional<BodyResult>();
+  if (!inputs.ok()) return KeptOr(inputs.status(), steps);
   auto found = optimize(body.graph, *inputs, options, steps);
   if (steps != nullptr || absl::IsCancelled(found.status())) {
     if (!found.ok()) return found.status();
@@ -138,9 +146,12 @@ absl::Status OptimizeBodies(const OptimizeFunction& optimize, SearchRun* run,
   if (!options.objective.IsTime() || options.objective.memory_limit > 0 || options.allow_unproved) {
     return absl::OkStatus();
   }
+  // An interruption ends the search: no other one begins.
+  if (run->was_interrupted && !run->replayed) return absl::OkStatus();
   const Graph& graph = contender->graph;
   ValueMap replaced;
   std::vector<OptimizedBody> bodies;
+  std::vector<std::string> payloads;  // the new ones, by body
   for (size_t i = 0; i < graph.nodes().size(); ++i) {
     const NodePtr& node = graph.nodes()[i];
     if (!IsOpaqueLoop(*node)) continue;
@@ -155,10 +166,24 @@ absl::Status OptimizeBodies(const OptimizeFunction& optimize, SearchRun* run,
       replaced[Value(node, static_cast<int>(k))] = (*results)[k];
     }
     bodies.push_back(std::move(body));
+    payloads.push_back((*loop)->first.payload);
+  }
+  if (run->replayed && bodies.size() != run->replayed->bodies.size()) {
+    return absl::InvalidArgumentError("a body of the certificate belongs to no loop");
   }
   if (bodies.empty()) return absl::OkStatus();
   auto changed = ReplaceValuesEverywhere(graph, replaced);
   if (!changed) return absl::InternalError("a loop depends on itself");
+  // A new body may not need another loop.
+  std::set<std::string> left;
+  for (const NodePtr& node : changed->nodes()) {
+    if (IsOpaqueLoop(*node)) left.insert(LoopNodeOf(*node).payload);
+  }
+  std::vector<OptimizedBody> kept;
+  for (size_t i = 0; i < bodies.size(); ++i) {
+    if (left.count(payloads[i]) > 0) kept.push_back(std::move(bodies[i]));
+  }
+  bodies = std::move(kept);
   contender->before_bodies = graph;
   contender->graph = *std::move(changed);
   contender->bodies = std::move(bodies);

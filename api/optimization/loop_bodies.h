@@ -22,12 +22,12 @@ using OptimizeFunction = std::function<absl::StatusOr<OptimizeResult>(
 
 // Replaces the bodies of the loops of contender->graph by what `optimize` makes of them as graphs
 // of their own (graph/onnx/run_time/loop_body.h), and sets contender->bodies and
-// contender->before_bodies. A body is executed on random inputs, with the options of the run except
-// PET and explanations. A body stays as it is if it cannot be imported for all iterations, if
-// `optimize` keeps it or fails, or if the result cannot be written as a body. With options.replay,
-// the bodies and their steps are those of the certificate, and such a failure is an error. Does
-// nothing if the objective includes memory, or if the options allow unproved rules. Cancelled if
-// the deadline was interrupted.
+// contender->before_bodies. A body is optimized with the options of the run except PET and
+// explanations; if it is executed, then on random inputs. A body stays as it is if it cannot be
+// imported for all iterations, if `optimize` keeps it or fails, or if the result cannot be written
+// as a body. With options.replay, the bodies and their steps are those of the certificate, and such
+// a failure is an error. Does nothing if the objective includes memory, if the options allow
+// unproved rules, or if the search was interrupted. Cancelled if an interruption comes meanwhile.
 absl::Status OptimizeBodies(const OptimizeFunction& optimize, SearchRun* run, Contender* contender);
 
 }  // namespace lemma::api

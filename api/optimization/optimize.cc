@@ -63,7 +63,7 @@ absl::StatusOr<OptimizeResult> OptimizeAs(const Graph& input, absl::Span<const T
 absl::StatusOr<std::vector<Contender>> Contenders(const Graph& input, SearchRun* run,
                                                   std::set<uint64_t>* seen,
                                                   std::string* why_left_out) {
-  std::vector<Contender> contenders;
+  std::vector<Contender> contenders, without_bodies;
   auto add = [&](const Graph& graph, const std::vector<optimizer::RewriteStep>& rewrites,
                  bool is_certain) -> absl::Status {
     run->Begin(SearchRun::Stage::kAcceptance);
@@ -83,6 +83,16 @@ absl::StatusOr<std::vector<Contender>> Contenders(const Graph& input, SearchRun*
         !rewrites.empty() || kept->recomputed > 0 || kept->offloaded > 0 || !kept->bodies.empty();
     if (!differs) return absl::OkStatus();
     kept->is_certain = is_certain && kept->bodies.empty();
+    if (is_certain && !kept->is_certain && !rewrites.empty()) {
+      // Only the rewrites are certain.
+      Contender certain = *kept;
+      certain.graph = *std::exchange(certain.before_bodies, std::nullopt);
+      certain.bodies.clear();
+      certain.is_certain = true;
+      if (!run->options.can_write || run->options.can_write(certain.graph).ok()) {
+        without_bodies.push_back(std::move(certain));
+      }
+    }
     if (run->options.can_write) {
       if (absl::Status s = run->options.can_write(kept->graph); !s.ok()) {
         *why_left_out = absl::StrCat("it cannot be written: ", s.message());
@@ -114,6 +124,9 @@ absl::StatusOr<std::vector<Contender>> Contenders(const Graph& input, SearchRun*
   if (status.ok() && (run->peak_limit > 0 || tries_bodies)) status = add(input, {}, false);
   run->tried_bodies = true;
   if (!status.ok()) return status;
+  if (!is_only) {
+    contenders.insert(contenders.end(), without_bodies.begin(), without_bodies.end());
+  }
   return contenders;
 }
 
@@ -252,7 +265,9 @@ absl::Status CertifyResult(const Graph& input, SearchRun* run) {
     const Node& loop = *last.nodes()[static_cast<size_t>(body.record.position)];
     if (body.record.reads != LoopNodeOf(loop).reads) run->result.provenance.places.output_nodes = 0;
   }
-  certificate->output_graph = WithoutBarriers(accepted.graph).StructuralHash();
+  if (accepted.before_bodies) {
+    certificate->output_graph = WithoutBarriers(accepted.graph).StructuralHash();
+  }
   if (certificate->steps.empty() && certificate->folds.empty() && certificate->bodies.empty()) {
     certificate->result = Certificate::Result::kInput;
   }
@@ -298,11 +313,9 @@ OnnxChange ChangeOf(const OptimizeResult& result) {
   change.made_by = result.provenance.made_by;
   change.folded = result.provenance.folded;
   Json rules = Json::Object();
-  std::vector<optimizer::RewriteStep> steps = result.accepted.rewrites;
-  for (const OptimizedBody& body : result.accepted.bodies) {
-    steps.insert(steps.end(), body.rewrites.begin(), body.rewrites.end());
+  for (const auto& [name, count] : RuleCounts(AllRewrites(result.accepted))) {
+    rules.Set(name, count);
   }
-  for (const auto& [name, count] : RuleCounts(steps)) rules.Set(name, count);
   Json entry = Json::Object();
   entry.Set("version", kVersion);
   if (result.certificate) entry.Set("certificate", HashOfSteps(*result.certificate));

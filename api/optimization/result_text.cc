@@ -160,6 +160,9 @@ std::string ChangesText(const OptimizeOptions& options, const OptimizeResult& re
 std::string WhyKept(const OptimizeOptions& options, const OptimizeResult& result) {
   const Acceptance& accepted = result.accepted;
   const optimizer::SearchResult& search = result.search;
+  if (!accepted.rejected.empty()) {
+    return absl::StrCat("what the search found was dropped: ", accepted.rejected);
+  }
   if (search.rewrites.empty() && !accepted.found) {
     switch (options.objective.goal) {
       case Objective::Goal::kTime:
@@ -169,9 +172,6 @@ std::string WhyKept(const OptimizeOptions& options, const OptimizeResult& result
       default:
         return "no rule makes it better";
     }
-  }
-  if (!accepted.rejected.empty()) {
-    return absl::StrCat("what the search found was dropped: ", accepted.rejected);
   }
   if (options.by_price) return "what the search found does not pay by its price";
   if (!accepted.found_bytes) return "what the search found changes more than --numerics allows";

@@ -134,6 +134,12 @@ std::vector<ReportStep> StepsOf(const Graph& input, const OptimizeResult& result
       steps.back().made = places.steps[i].made;
     }
   }
+  for (const OptimizedBody& body : result.accepted.bodies) {
+    for (const optimizer::RewriteStep& step : body.rewrites) {
+      steps.push_back(
+          {step.name, absl::StrCat("in the body of ", body.label, ": ", step.where), -1});
+    }
+  }
   return steps;
 }
 

@@ -386,7 +386,7 @@ std::map<std::string, SizeRange> ModelImporter::DimsReadBy(const onnx::NodeProto
     const Value* value = name.empty() ? nullptr : scope.Find(name);
     if (value == nullptr || !*value) continue;
     for (int64_t size : value->shape()) CollectDims(size, &dims);
-    auto elements = sizes_.Of(*value);
+    auto elements = sizes_[static_cast<size_t>(use_)].Of(*value);
     for (const IndexExpr& e : elements.value_or(std::vector<IndexExpr>())) {
       CollectDims(*ToSize(e), &dims);
     }

@@ -160,7 +160,7 @@ std::optional<Tensor> ModelImporter::KnownSizes(const Value& value) {
   asked_.push_back(value);
   auto known = Compute(value, 0);
   if (known || !HasSymbols()) return known;
-  auto elements = sizes_.Of(value);
+  auto elements = sizes_[static_cast<size_t>(use_)].Of(value);
   if (!elements) return std::nullopt;
   std::vector<int64_t> sizes;
   for (const IndexExpr& e : *elements) sizes.push_back(*ToSize(e));

@@ -93,7 +93,7 @@ ModelImporter::ModelImporter(onnx::ModelProto* model, const ImportOptions& optio
       files_(std::move(folder)),
       values_(std::move(values)),
       builder_(model->graph().name().empty() ? "main" : model->graph().name()),
-      sizes_([this](const Value& value) { return Compute(value, 0); }) {}
+      sizes_(4, SizeValues([this](const Value& value) { return Compute(value, 0); })) {}
 
 void ModelImporter::Note(std::string note) {
   for (const std::string& known : result_.notes) {

@@ -330,7 +330,7 @@ class ModelImporter {
   enum class Use { kNoInputs, kNone, kIntegers, kAll };
   Use use_ = Use::kAll;
   absl::flat_hash_map<Value, std::optional<Tensor>> known_[4];  // by use
-  SizeValues sizes_;
+  std::vector<SizeValues> sizes_;                               // by use
   std::shared_ptr<OnnxOrigin> origin_ = std::make_shared<OnnxOrigin>();
   // By name of a list: the position in origin_->nodes of the node that makes it.
   absl::flat_hash_map<std::string, size_t> list_makers_;

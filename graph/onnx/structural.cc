@@ -329,7 +329,9 @@ Results ImportLoop(ModelImporter& importer, const onnx::NodeProto& node, const S
 Results ImportScan(ModelImporter& importer, const onnx::NodeProto& node, const Scope& scope) {
   LEMMA_ASSIGN_OR_RETURN(const onnx::GraphProto* body, BodyOf(node));
   LEMMA_ASSIGN_OR_RETURN(const LoopSignature signature, LoopSignatureOf(node));
-  if (IsLongLoop(importer, node, scope)) return Unsupported(node, "more than 1024 iterations");
+  if (IsLongLoop(importer, node, scope)) {
+    return Unsupported(node, "more than 1024 iterations, or an unknown number of them");
+  }
   const int states = signature.states;
   std::vector<Result> carried;
   std::vector<std::vector<Value>> elements;

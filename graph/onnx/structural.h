@@ -25,8 +25,9 @@ absl::StatusOr<std::vector<Result>> ImportFlexAttention(ModelImporter& importer,
                                                         const onnx::NodeProto& node,
                                                         const Scope& scope);
 
-// Whether `node` is a Loop or Scan that cannot be unrolled, since the number of its iterations is
-// not known or is too large.
+// Whether `node` is a Loop whose limit or first condition is not known, or whose limit is above
+// 1024, or a Scan whose length is symbolic or above 1024. Such a loop is not unrolled, except for a
+// Loop whose condition is known to end it earlier.
 bool IsLongLoop(ModelImporter& importer, const onnx::NodeProto& node, const Scope& scope);
 
 // FindStructural for the operators on lists of tensors (sequences.cc).

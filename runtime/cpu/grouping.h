@@ -50,9 +50,8 @@ struct Grouping {
 //   * A product of integers contains the dequantizations of its operands (IntegerOperand in
 //     runtime/cpu/kernels/integers/operands.h), static ones too. A product of floats and integer
 //     weights contains those of its weights (runtime/cpu/kernels/integers/weight_only_kernel.h).
-//   * A product of bf16 numbers contains the casts of its operands
-//   (runtime/cpu/kernels/bf16_products.h), if it
-//     reads their results nowhere else.
+//   * A product of bf16 numbers contains the casts of its operands, if it reads their results
+//     nowhere else (runtime/cpu/kernels/bf16_products.h).
 //   * A dequantization of 8-bit integers, or a cast from bf16, is computed in every group that
 //     reads it (kCopied), if each of these groups is element-wise, is a product of integers,
 //     contains it as the operand of a product, or reads the integers themselves

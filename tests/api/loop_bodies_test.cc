@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/sha256.h"
 #include "gmock/gmock.h"
+#include "graph/onnx/run_time/loop_body.h"
 #include "graph/sizes/specialize.h"
 #include "gtest/gtest.h"
 #include "runtime/reference/reference.h"
@@ -107,7 +108,11 @@ std::vector<double> Executed(const Graph& graph, const std::vector<Tensor>& inpu
   EXPECT_TRUE(executable.ok()) << executable.status();
   auto outputs = (*executable)->Run(inputs);
   EXPECT_TRUE(outputs.ok()) << outputs.status();
-  return outputs.ok() ? (*outputs)[0].ToDoubles() : std::vector<double>();
+  std::vector<double> all;
+  for (const Tensor& output : outputs.ok() ? *outputs : std::vector<Tensor>()) {
+    for (double value : output.ToDoubles()) all.push_back(value);
+  }
+  return all;
 }
 
 std::vector<int> Operators(const Optimized& files) {
@@ -262,6 +267,75 @@ TEST(LoopBodiesTest, DeclareTheTypesThatTheyDeclared) {
   for (const auto& port : body_of(&written)->output()) {
     EXPECT_FALSE(port.type().tensor_type().has_shape());
   }
+}
+
+// A loop that only a value reads which another loop's new body does not need.
+TEST(LoopBodiesTest, MayNotNeedAnotherLoop) {
+  const onnx::ModelProto model =
+      OnnxModel(R"(g (int64 n, float[4,8] x, float[4,8] l) => (float[4,8] y) {
+    k = Loop (n, , l) <body = a (int64 i, bool c, float[4,8] s) => (bool d, float[4,8] t) {
+      d = Identity(c)
+      e = Relu(s)
+      f = Relu(e)
+      t = Sin(f) }>
+    y = Loop (n, , x) <body = b (int64 i, bool c, float[4,8] s) => (bool d, float[4,8] t) {
+      d = Identity(c)
+      a = Concat <axis = 0> (s, k)
+      p, q = Split <axis = 0> (a)
+      t = Add(p, l) }>
+  })");
+  const Optimized files = Optimize(model, "needs_no_other");
+  EXPECT_EQ(Problem(files), "");
+  EXPECT_THAT(files.result.accepted.bodies, SizeIs(1));
+}
+
+// A Loop whose count is a given value that is also a size: the size is fixed, the loop stays.
+TEST(LoopBodiesTest, OfACountThatIsAlsoASize) {
+  const onnx::ModelProto proto = OnnxModel(R"(g (int64[1] n, float[4] x) => (float[m,4] y) {
+    zero = Constant <value = int64[1] {0}> ()
+    m = Squeeze(n, zero)
+    z = Loop (m, , x) <body = b (int64 i, bool c, float[4] s) => (bool d, float[4] t) {
+      d = Identity(c)
+      e = Relu(s)
+      f = Relu(e)
+      t = Sin(f) }>
+    four = Constant <value = int64[1] {4}> ()
+    shape = Concat <axis = 0> (n, four)
+    y = Expand(z, shape) })");
+  const std::string path = FileOf(proto, "count_and_size.onnx");
+  api::LoadOptions options;
+  options.symbolic = options.fixes_sizes = true;
+  options.input_values["n"] = Tensor::Ints({3});
+  auto model = api::LoadModel(path, options);
+  ASSERT_TRUE(model.ok()) << model.status();
+  int loops = 0;
+  for (const NodePtr& node : model->graph.nodes()) loops += IsOpaqueLoop(*node) ? 1 : 0;
+  EXPECT_EQ(loops, 1);
+  api::OptimizeOptions optimize = ByPrice(*model);
+  auto result = api::Optimize(model->graph, {}, optimize);
+  ASSERT_TRUE(result.ok()) << result.status();
+  auto record = api::RecordInput(path, *model);
+  const Optimized files{path, Path("count_out.onnx"), Path("count_out.cert"), {}};
+  ASSERT_TRUE(api::SaveOptimized(*model, *record, *result, files.output, files.certificate).ok());
+  EXPECT_EQ(Problem(files), "");
+  EXPECT_THAT(result->accepted.bodies, SizeIs(1));
+}
+
+// Executed and timed: the result may be the input, but it is right.
+TEST(LoopBodiesTest, AreExecuted) {
+  const std::string input = FileOf(LoopModel(), "executed.onnx");
+  const api::Model model = Load(input);
+  api::OptimizeOptions options;
+  options.costs.measured = false;
+  options.runs = 3;
+  api::SetForOnnx(model, /*keep_loops=*/true, &options);
+  auto x = Tensor::Filled({DType::kF32, {4, 8}}, 0.5);
+  const std::vector<Tensor> inputs = {*Tensor::FromInts({DType::kI64, {}}, {5}), *x};
+  auto result = api::Optimize(model.graph, inputs, options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_TRUE(result->accepted.measured);
+  EXPECT_EQ(result->accepted.rejected, "");
+  EXPECT_EQ(Executed(model.graph, inputs), Executed(result->accepted.graph, inputs));
 }
 
 TEST(LoopBodiesTest, StayWhereTheirTypesChangeOrTheyDraw) {

@@ -66,6 +66,8 @@ constexpr const char* kGraphs[] = {
       y = avg_pool2d(p) {kernel = [2,2], pads = [0,1,0,1], count_include_pad = 1} return y })",
     R"(graph g(x: f32[3,5,8], s: weight f32[8], b: weight f32[8]) {
       n = layer_norm(x, s, b) y = softmax(n) {axis = 1} return y })",
+    R"(graph g(x: f32[3,20,5]) { n = neg(x) y = softmax(n) {axis = 1} return y })",
+    R"(graph g(x: f32[3,5,20]) { y = softmax(x) {axis = 2} return y })",
     R"(graph g(x: f32[1,6,3,2]) { y = lrn(x) {size = 3} return y })",
     R"(graph g(x: f32[4,3], w: weight f32[3,5]) {
       k = constant f32[] fill 8.0 p = matmul(x, w) y = div(p, k) return y })",

@@ -71,7 +71,12 @@ class Checker {
     if (nothing_done != (certificate_.result == Certificate::Result::kInput)) {
       return Refused(absl::StrCat("the result is not ", Name(certificate_.result)));
     }
-    return Compare();
+    LEMMA_RETURN_IF_ERROR(Compare());
+    result_.steps_in_double += in_bodies_.steps_in_double;
+    result_.by_steps += in_bodies_.by_steps;
+    if (certificate_.steps.empty()) result_.elements = in_bodies_.elements;
+    result_.samples += in_bodies_.samples;
+    return absl::OkStatus();
   }
 
   absl::Status Rules() {
@@ -218,7 +223,10 @@ class Checker {
                                   checked.problem));
     }
     result_.mutants.insert(result_.mutants.end(), checked.mutants.begin(), checked.mutants.end());
-    result_.steps_in_double += checked.steps_in_double;
+    in_bodies_.steps_in_double += checked.steps_in_double;
+    in_bodies_.samples += checked.samples;
+    in_bodies_.by_steps += checked.by_steps;
+    in_bodies_.elements = std::max(in_bodies_.elements, checked.elements);
     result_.bodies += 1 + checked.bodies;
     *contract = std::max(*contract, inner.contract);
     return reader.apply(loop, *next, body.reads);
@@ -403,6 +411,7 @@ class Checker {
   std::vector<std::vector<Value>> outputs_;  // the input's, then those after each step
   std::vector<Replaced> replaced_;
   CertificateCheck result_;
+  CertificateCheck in_bodies_;  // sums over the certificates of bodies
 };
 
 }  // namespace

@@ -69,9 +69,10 @@ struct CertificateCheck {
   std::string problem;  // "": the certificate is correct
   bool ok() const { return problem.empty(); }
 
+  // The counts include those of the certificates of bodies.
   int samples = 0;                                  // comparisons made
   int64_t elements = 0;                             // elements of outputs in the last comparison
-  std::vector<certificate::CheckedMutant> mutants;  // in the order of the certificate's mutants
+  std::vector<certificate::CheckedMutant> mutants;  // those of bodies first
   int bodies = 0;  // bodies of loops that were replaced, also inside other bodies
   // The number of steps whose sides agree in double, but not in the field: their laws hold for real
   // numbers only, they round constants, or they compute an index by a function that has no meaning
@@ -99,10 +100,9 @@ struct CertificateCheck {
 //     because the field lacks a function that computes it, only the steps are compared;
 //   * each loop whose body was replaced has the same frame in `output`, and its new body follows
 //     from the old one by a certificate that is correct in the same sense;
-//   * the float contract is the one that ContractOf (rewrite/rules/certificate.h) gives or, if it
-//   is
-//     looser, that of a body's certificate; certificate.result is kInput if and only if there is no
-//     step, nothing is folded, and no body is replaced.
+//   * the float contract is the loosest of the one that ContractOf (rewrite/rules/certificate.h)
+//     gives and those of the bodies' certificates; certificate.result is kInput if and only if
+//     there is no step, nothing is folded, and no body is replaced.
 // The caller must check the files and their hashes. Deterministic.
 CertificateCheck CheckCertificate(const Certificate& certificate, const Graph& input,
                                   const Graph& output, const CertificateCheckOptions& options);

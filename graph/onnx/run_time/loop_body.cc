@@ -236,11 +236,38 @@ absl::Status CheckStates(const LoopSignature& signature, const std::vector<Tenso
   return absl::OkStatus();
 }
 
-// The node without its body and the names of its operands, and its operator set.
+// The node without its body, and its operator set. The types that a Loop's body declares belong to
+// it, because they decide the shape of what no iteration computes.
 std::string FrameOf(const Unpacked& loop) {
   onnx::NodeProto frame = loop.node;
-  MutableBody(&frame)->Clear();
+  onnx::GraphProto* body = MutableBody(&frame);
+  onnx::GraphProto declared;
+  if (loop.signature.is_loop) {
+    for (const auto& input : body->input()) {
+      *declared.add_input()->mutable_type() = input.type();
+    }
+    for (const auto& output : body->output()) {
+      *declared.add_output()->mutable_type() = output.type();
+    }
+  }
+  *body = std::move(declared);
   return absl::StrCat(loop.opset, " ", frame.SerializeAsString());
+}
+
+// An error if a body declares another type than it has.
+absl::Status CheckDeclared(const onnx::ValueInfoProto& declared, const TensorType& type) {
+  if (!declared.type().has_tensor_type()) return absl::OkStatus();
+  const auto& tensor = declared.type().tensor_type();
+  bool fits = tensor.elem_type() == 0 || tensor.elem_type() == ToOnnxType(type.dtype);
+  if (tensor.has_shape()) {
+    fits = fits && tensor.shape().dim_size() == type.rank();
+    for (int d = 0; fits && d < type.rank(); ++d) {
+      const auto& dim = tensor.shape().dim(d);
+      fits = !dim.has_dim_value() || dim.dim_value() == type.shape[static_cast<size_t>(d)];
+    }
+  }
+  if (fits) return absl::OkStatus();
+  return absl::UnimplementedError("the body declares other types than it has");
 }
 
 ImportOptions ImportOptionsFor(const std::map<std::string, SizeRange>& ranges) {
@@ -288,6 +315,10 @@ absl::StatusOr<LoopBody> ImportLoopBody(const LoopNode& node, absl::Span<const V
   if (graph->input_size() != static_cast<int>(types.size())) {
     return absl::InvalidArgumentError("the body's inputs or outputs do not fit");
   }
+  for (size_t i = 0; i < types.size(); ++i) {
+    LEMMA_RETURN_IF_ERROR(CheckDeclared(graph->input(static_cast<int>(i)), types[i]));
+  }
+  const auto outputs = graph->output();
   graph->clear_input();
   std::map<std::string, SizeRange> ranges;
   for (size_t i = 0; i < types.size(); ++i) {
@@ -312,6 +343,11 @@ absl::StatusOr<LoopBody> ImportLoopBody(const LoopNode& node, absl::Span<const V
   LEMMA_ASSIGN_OR_RETURN(ImportedModel imported,
                          ImportOnnxBytes(model.SerializeAsString(), ImportOptionsFor(ranges)));
   LEMMA_RETURN_IF_ERROR(CheckStates(loop.signature, types, imported.graph));
+  for (int i = 0; i < outputs.size() && i < static_cast<int>(imported.graph.outputs().size());
+       ++i) {
+    LEMMA_RETURN_IF_ERROR(
+        CheckDeclared(outputs[i], imported.graph.outputs()[static_cast<size_t>(i)].type()));
+  }
   result.graph = std::move(imported.graph);
   result.info = std::move(imported.info);
   return result;

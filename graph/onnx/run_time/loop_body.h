@@ -20,8 +20,8 @@ struct LoopBody {
   // after an iteration.
   Graph graph;
   OnnxInfo info;  // for the export
-  // The node without its body, and its operator set. Two nodes with equal frames and equal bodies
-  // compute the same results.
+  // The node without its body, and its operator set; of a Loop also the types that its body
+  // declares. Two nodes with equal frames and equal bodies compute the same results.
   std::string frame;
 };
 
@@ -40,7 +40,7 @@ LoopNode LoopNodeOf(const Node& node);
 // of the ONNX node itself. The body may capture any other value, so each of these is an input or a
 // weight of the graph, whether the body reads it or not. Unimplemented if a state's type changes
 // from one iteration to the next, if the iteration's number or the condition is no scalar, if the
-// body may draw random numbers, if a size of an operand is
+// body may draw random numbers or declares other types than it has, if a size of an operand is
 // known only at run time or is a sum or a product of symbolic dimensions, or if an operator of the
 // body cannot be imported for all iterations. InvalidArgument if `loop` is damaged or does not fit
 // `values`.

@@ -30,7 +30,7 @@ class SizeValues {
   Elements Find(const Value& value, int depth);
   Elements Compute(const Value& value, int depth);
 
-  const std::function<std::optional<Tensor>(const Value&)> leaf_;
+  std::function<std::optional<Tensor>(const Value&)> leaf_;
   absl::flat_hash_map<Value, Elements> known_;
 };
 

@@ -96,6 +96,28 @@ TEST(LoopBodyTest, RefusesNamesThatMeanTwoThings) {
   }
 }
 
+// The types that a body declares decide the shape of what no iteration computes.
+TEST(LoopBodyTest, DeclaredTypesBelongToTheFrame) {
+  const NodePtr loop = LoopIn(OnnxModel(kLoop));
+  const LoopNode node = LoopNodeOf(*loop);
+  const auto with_shape = [&](const std::vector<int64_t>& shape) {
+    onnx::ModelProto payload;
+    EXPECT_TRUE(payload.ParseFromString(node.payload));
+    auto* body = payload.mutable_graph()->mutable_node(0)->mutable_attribute(0)->mutable_g();
+    auto* type = body->mutable_output(1)->mutable_type()->mutable_tensor_type();
+    type->clear_shape();
+    for (int64_t size : shape) type->mutable_shape()->add_dim()->set_dim_value(size);
+    return ImportLoopBody({payload.SerializeAsString(), node.reads}, loop->inputs());
+  };
+  auto same = with_shape({4}), open = with_shape({});
+  ASSERT_TRUE(same.ok()) << same.status();
+  ASSERT_TRUE(open.ok()) << open.status();
+  EXPECT_EQ(same->frame, ImportLoopBody(node, loop->inputs())->frame);
+  EXPECT_NE(same->frame, open->frame);
+  EXPECT_FALSE(with_shape({5}).ok());
+  EXPECT_FALSE(with_shape({4, 4}).ok());
+}
+
 TEST(LoopBodyTest, RefusesOtherOperands) {
   const NodePtr loop = LoopIn(OnnxModel(kLoop));
   for (const std::vector<int>& reads :
