@@ -186,8 +186,9 @@ absl::Status StageCopyOf(const MappedFile& file, const std::string& to,
                          std::vector<StagedFile>* files) {
   auto staged = StagedFile::Write(to, {file.bytes()});
   if (absl::Status s = file.CheckUnchanged(); !s.ok()) return s;
-  if (staged.ok()) files->push_back(*std::move(staged));
-  return staged.status();
+  if (!staged.ok()) return staged.status();
+  files->push_back(*std::move(staged));
+  return absl::OkStatus();
 }
 
 }  // namespace
