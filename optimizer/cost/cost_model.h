@@ -68,10 +68,11 @@ class CostModel {
   // The price of one run of each kernel, in the list's order. Kernels whose prices are not known
   // are measured or, if the model measures nothing or has no time to measure, estimated.
   virtual absl::StatusOr<std::vector<KernelPrice>> PricesOf(const KernelList& kernels);
-  // Measures again the kernels of the list whose prices are uncertain, each kernel at most once
-  // during the model's lifetime. Returns whether a kernel was measured.
+  // Measures again the kernels of the list whose prices are uncertain. During the model's lifetime,
+  // each kernel is measured again at most once or, on a busy machine, three times. Returns whether
+  // a kernel was measured.
   virtual absl::StatusOr<bool> Refine(const KernelList& kernels);
-  // The same for all kernels of the list that were never measured again. Among many rewrites, the
+  // The same for all kernels of the list that may be measured again. Among many rewrites, the
   // ones that seem best are often those with the largest errors of measurement, so a gain is
   // confirmed by a second measurement.
   virtual absl::StatusOr<bool> Confirm(const KernelList& kernels);

@@ -146,7 +146,9 @@ class KernelCostModel : public CostModel {
     PlannedKernel planned;
     KernelTraits traits;
     std::optional<KernelPrice> price;
-    bool is_refined = false;
+    std::vector<double> refined_ms;  // measurements for Refine and Confirm
+    int refinements = 0;             // how often such measurements were made
+    double refined_load = 0;         // others' share of the machine during the last ones
   };
 
   KernelMeasurer* measurer() { return measurer_; }
@@ -175,7 +177,11 @@ class KernelCostModel : public CostModel {
   int NumberOf(const PlannedKernel& planned) {
     auto [entry, is_new] =
         numbers_.try_emplace(planned.signature, static_cast<int>(kernels_.size()));
-    if (is_new) kernels_.push_back({planned, measurer_->TraitsOf(planned), std::nullopt});
+    if (is_new) {
+      Kernel& added = kernels_.emplace_back();
+      added.planned = planned;
+      added.traits = measurer_->TraitsOf(planned);
+    }
     return entry->second;
   }
 
@@ -211,7 +217,8 @@ class MeasuredCostModel : public KernelCostModel {
     absl::Status failure;
     auto again = MeasureAgain(list, [&](const Kernel& k) {
       const double error = k.price->error_ns, ns = k.price->ns;
-      if (k.is_refined || error <= kUncertain * ns) return false;
+      if (k.refinements > 0) return MayBeDisturbed(k);
+      if (error <= kUncertain * ns) return false;
       if (error > kStillUncertain * ns) return true;
       auto known = Known(k.planned);  // an earlier search may have refined it
       if (!known.ok()) failure = known.status();
@@ -223,7 +230,8 @@ class MeasuredCostModel : public KernelCostModel {
   absl::StatusOr<bool> Confirm(const KernelList& list) override {
     absl::Status failure;
     auto again = MeasureAgain(list, [&](const Kernel& k) {
-      auto known = k.is_refined ? std::nullopt : Known(k.planned);
+      if (k.refinements > 0) return MayBeDisturbed(k);
+      auto known = Known(k.planned);
       if (!known.ok()) failure = known.status();
       return known.ok() && known->has_value() && (*known)->repetitions <= Repetitions();
     });
@@ -240,6 +248,14 @@ class MeasuredCostModel : public KernelCostModel {
   // less than kQuiet; or if it is older than this, and the machine is quiet.
   static constexpr double kBusy = 0.25, kQuiet = 0.1;
   static constexpr int64_t kOldSeconds = 30 * 24 * 3600;
+  // How often a kernel is measured again on a busy machine.
+  static constexpr int kBusyRefinements = 3;
+
+  // On a busy machine, a phase of some seconds can slow all measurements of a kernel alike. So
+  // kernels that decide are measured at several times.
+  static bool MayBeDisturbed(const Kernel& kernel) {
+    return kernel.refined_load > kBusy && kernel.refinements < kBusyRefinements;
+  }
 
   bool IsLate() const { return options_.is_late && options_.is_late(); }
 
@@ -247,7 +263,8 @@ class MeasuredCostModel : public KernelCostModel {
 
   // Measures those kernels of the list for which `is_wanted` holds, in turn, so that a disturbance
   // hits all alike. Each gets twice the usual repetitions, which also tells that it was measured
-  // again. Returns whether there were any.
+  // again; they are added to the repetitions of earlier calls. Returns whether there were any such
+  // kernels.
   absl::StatusOr<bool> MeasureAgain(const KernelList& list,
                                     absl::FunctionRef<bool(const Kernel&)> is_wanted) {
     std::vector<int> wanted;
@@ -273,11 +290,13 @@ class MeasuredCostModel : public KernelCostModel {
     const double share = ShareDuring(load);
     for (size_t k = 0; k < wanted.size(); ++k) {
       Kernel& refined = kernel(wanted[k]);
-      auto cost = Store(refined.planned, ms[k], share, /*replace=*/true);
+      refined.refined_ms.insert(refined.refined_ms.end(), ms[k].begin(), ms[k].end());
+      auto cost = Store(refined.planned, refined.refined_ms, share, /*replace=*/true);
       if (!cost.ok()) return cost.status();
       cost->load = 0;  // it slowed all of them
       refined.price = Calibrated(refined.planned, *cost);
-      refined.is_refined = true;
+      ++refined.refinements;
+      refined.refined_load = share;
     }
     return true;
   }

@@ -89,7 +89,7 @@ class FakeMeasurer : public KernelMeasurer {
   absl::StatusOr<double> MeasureMs(const PlannedKernel& kernel) override {
     ++measured[kernel.signature];
     if (kernel.signature == "log") return absl::UnimplementedError("no logarithms here");
-    return static_cast<double>(kernel.signature.size());
+    return factor * static_cast<double>(kernel.signature.size());
   }
   // As many bytes as the name is long, and ten times as many operations.
   Work WorkOf(const PlannedKernel& kernel) const override {
@@ -97,6 +97,7 @@ class FakeMeasurer : public KernelMeasurer {
     return {10 * length, length, 0};
   }
   std::map<std::string, int> measured;
+  double factor = 1;
 };
 
 // Costs on a machine that does nothing else: what others use of this one does not count.
@@ -208,6 +209,30 @@ TEST(MeasuredCostTest, KernelsMeasuredOnceAreConfirmedOnce) {
     EXPECT_FALSE(*model->Confirm(**kernels));
   }
   EXPECT_EQ((*db->Find("fake", "relu"))->repetitions, 6);
+}
+
+// A phase in which other processes slow a kernel must end before the kernel is measured for the
+// last time.
+TEST(MeasuredCostTest, OnABusyMachineKernelsAreConfirmedAtSeveralTimes) {
+  FakeMeasurer measurer;
+  auto db = *CostDb::Open("");
+  MeasureOptions busy;
+  busy.others_share = [] { return 0.7; };
+  auto model = MakeMeasuredCostModel(&measurer, db.get(), busy);
+  auto kernels = model->KernelsOf(Parse("graph g(a: f32[4]) { b = relu(a)\n return b }"));
+  ASSERT_TRUE(kernels.ok() && kernels->has_value());
+  measurer.factor = 1.3;
+  ASSERT_TRUE(model->PricesOf(**kernels).ok());
+  EXPECT_TRUE(*model->Confirm(**kernels));
+  EXPECT_DOUBLE_EQ((*model->PricesOf(**kernels))[0].ns, 5.2e6);
+  measurer.factor = 1;
+  EXPECT_TRUE(*model->Refine(**kernels));
+  EXPECT_DOUBLE_EQ((*model->PricesOf(**kernels))[0].ns, 4e6);
+  measurer.factor = 1.3;
+  EXPECT_TRUE(*model->Confirm(**kernels));
+  EXPECT_DOUBLE_EQ((*model->PricesOf(**kernels))[0].ns, 4e6);
+  EXPECT_FALSE(*model->Confirm(**kernels));
+  EXPECT_FALSE(*model->Refine(**kernels));
 }
 
 TEST(MeasuredCostTest, RunsOfGraphsCorrectWhatWasMeasuredAlone) {
