@@ -239,7 +239,7 @@ class CpuMeasurer : public KernelMeasurer {
   CpuMeasurer(int threads, const CpuOptions& options) : threads_(threads), options_(options) {}
 
   std::string device() const override {
-    return absl::StrCat("cpu, ", DeviceName(), ", threads ", threads_, ", kernels 18",
+    return absl::StrCat("cpu, ", DeviceName(), ", threads ", threads_, ", kernels 19",
                         options_.fuse_layout ? "" : ", fusion off",
                         options_.winograd == WinogradUse::kWhereFaster ? "" : ", winograd ",
                         options_.winograd == WinogradUse::kNever    ? "off"

@@ -51,6 +51,7 @@ class Grouper {
       Open(&LayoutKernel(), i);
     }
     for (int i = 0; i < n && fuse_layout_; ++i) MarkWidening(i);
+    for (int i = 0; i < n && fuse_layout_; ++i) OpenWithProducer(i);
     for (int i = 0; i < n; ++i) {
       if (!Free(i)) continue;
       if (fuse_layout_ && (GrowIntegerProduct(i) || GrowWeightOnlyProduct(i))) continue;
@@ -182,6 +183,22 @@ class Grouper {
     }
     return g.def == &PointwiseKernel() &&
            Common(domain_of_.at(group), traits_.Of(*uses_.nodes[i]).domain).has_value();
+  }
+
+  // Opens the group of head i with the node that computes its operand 0, if the head's kernel takes
+  // it.
+  void OpenWithProducer(int i) {
+    const KernelDef* def = Free(i) ? FindKernel(*uses_.nodes[i]) : nullptr;
+    if (def == nullptr || def->fuses_before == nullptr) return;
+    const Value& v = uses_.nodes[i]->inputs()[0];
+    const int producer = uses_.NodeOf(v.node());
+    if (!Free(producer) || !Pointwise(producer) || uses_.IsOutput(v) ||
+        uses_.Users(v).size() != 1 || !def->fuses_before(*uses_.nodes[i], v.node())) {
+      return;
+    }
+    const int group = Open(def, i);
+    Add(group, producer);
+    result_.groups[group].head = i;
   }
 
   void GrowHead(int head, const KernelDef* def) {

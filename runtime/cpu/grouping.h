@@ -43,6 +43,8 @@ struct Grouping {
 //   * A head takes all that it can fuse. But the group of a product of integers ends at its last
 //     8-bit result if the rest depends only on this result, single static numbers and results of
 //     dequantizations.
+//   * A head takes the application that computes its operand 0, if its kernel fuses that
+//     (KernelDef::fuses_before) and nothing else reads the operand.
 //   * An element-wise application that no head took joins the group of its users if all users are
 //     in one element-wise group and have its shape. It does not join a group that has 24
 //     applications already. A group is computed in one arithmetic (Domain in

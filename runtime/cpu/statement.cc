@@ -412,11 +412,37 @@ namespace {
 
 absl::StatusOr<Graph> StatementOfRows(const CpuKernelSpec& spec, const SoftmaxMatrix& matrix) {
   GraphBuilder builder("statement");
-  const CpuKernelSpec::Operand &x = spec.inputs[0], &y = spec.outputs[0];
-  const Place rows = {{matrix.rows, matrix.columns}, {matrix.columns, 1}};
-  Value v = builder.Input("x0", x.type);
-  LEMMA_ASSIGN_OR_RETURN(v, Seen(v, {x.type.shape, x.strides}, rows, &builder));
-  LEMMA_ASSIGN_OR_RETURN(v, builder.Op("softmax", {v}, {{"axis", int64_t{1}}}));
+  std::vector<Value> inputs;
+  for (size_t i = 0; i < spec.inputs.size(); ++i) {
+    inputs.push_back(builder.Input(absl::StrCat("x", i), spec.inputs[i].type));
+  }
+  const CpuKernelSpec::Operand &x = spec.inputs[static_cast<size_t>(matrix.input)],
+                               &y = spec.outputs[0];
+  Place rows = {{matrix.rows, matrix.columns}, {matrix.columns, 1}};
+  if (matrix.addend) {
+    rows.shape.clear();
+    for (const RowAddend::Dim& dim : matrix.addend->dims) rows.shape.push_back(dim.size);
+    rows.shape.push_back(matrix.columns);
+    rows.strides = RowMajorStrides(rows.shape);
+  }
+  LEMMA_ASSIGN_OR_RETURN(Value v, Seen(inputs[static_cast<size_t>(matrix.input)],
+                                       {x.type.shape, x.strides}, rows, &builder));
+  if (matrix.addend) {
+    const auto index = static_cast<size_t>(matrix.addend->input);
+    const CpuKernelSpec::Operand& addend = spec.inputs[index];
+    Place to;
+    for (const RowAddend::Dim& dim : matrix.addend->dims) {
+      to.shape.push_back(dim.stride == 0 ? 1 : dim.size);
+      to.strides.push_back(dim.stride == 0 ? 1 : dim.stride);
+    }
+    to.shape.push_back(matrix.columns);
+    to.strides.push_back(1);
+    LEMMA_ASSIGN_OR_RETURN(
+        Value added, Seen(inputs[index], {addend.type.shape, addend.strides}, to, &builder));
+    LEMMA_ASSIGN_OR_RETURN(v, builder.Op("add", {v, added}));
+  }
+  const auto last = static_cast<int64_t>(rows.shape.size()) - 1;
+  LEMMA_ASSIGN_OR_RETURN(v, builder.Op("softmax", {v}, {{"axis", last}}));
   LEMMA_ASSIGN_OR_RETURN(v, Seen(v, rows, {y.type.shape, y.strides}, &builder));
   builder.Output("y", v);
   return std::move(builder).Build();

@@ -15,7 +15,8 @@ namespace lemma::cpu {
 // stride or a lost post-operation give another graph. A product of integers is read from its packed
 // weights, sizes, scales and steps; a product of floats and integer weights, from its packed
 // weights. Nodes that run by their definitions behind such a product are taken from the spec. A
-// softmax of rows is read from its numbers of rows and columns (kernels/row_softmax.h).
+// softmax of rows is read from its numbers of rows and columns, and from the place of the tensor that
+// is added to the rows, if there is one (kernels/row_softmax.h).
 //
 // Unimplemented, with a reason, for all other kernels and for primitives that cannot be read back;
 // Internal if an operand is passed in a way that does not fit its place in memory or its type.

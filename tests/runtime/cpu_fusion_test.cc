@@ -294,6 +294,60 @@ TEST(CpuFusion, SoftmaxAlongAnyAxisIsNoReferenceCode) {
   }
 }
 
+// A mask is added in the kernel of the softmax, for each way in which it can be broadcast over rows.
+TEST(CpuFusion, SoftmaxOfASumIsOneKernel) {
+  for (const char* mask :
+       {"2,3,5,20", "1,1,5,20", "2,1,1,20", "1,3,1,20", "1,3,5,20", "2,1,5,20", "1,1,1,20"}) {
+    for (const char* sum : {"add(p, m)", "add(m, p)"}) {
+      const Graph graph = GraphWithWeights(absl::Substitute(
+          "graph g(x: f32[2,3,5,8], z: f32[2,3,8,20], m: f32[$0]) { p = matmul(x, z) s = $1\n"
+          "y = softmax(s) {axis = 3} return y }",
+          mask, sum));
+      for (const int threads : {1, 2}) {
+        const std::vector<Tensor> inputs = RandomInputs(graph);
+        auto executable = ExpectCpuMatchesReference(graph, inputs, threads);
+        EXPECT_EQ(KernelsOf(*executable, inputs),
+                  __builtin_cpu_supports("avx512f") ? "matmul add+softmax" : "matmul+add softmax")
+            << mask << " " << sum;
+      }
+    }
+  }
+}
+
+// Masks of lower rank, views with other strides, constants, and sums that another kernel computes.
+TEST(CpuFusion, SoftmaxOfOtherSums) {
+  struct Case {
+    const char* body;
+    const char* kernels;  // with AVX-512
+  };
+  const Case cases[] = {
+      {"s = add(t, v) y = softmax(s) return y", "neg add+softmax"},
+      {"k = transpose(c) {perm = [0,2,1]} s = add(t, k) y = softmax(s) return y",
+       "neg copy add+softmax"},
+      {"k = slice(d) {starts = [0,1,0], sizes = [3,5,20]} s = add(t, k) y = softmax(s) return y",
+       "neg add+softmax"},
+      {"k = slice(d) {starts = [0,1,0], sizes = [3,5,20]} s = add(k, t) y = softmax(s) return y",
+       "neg add+softmax"},
+      {"s = add(t, w) y = softmax(s) return y", "neg add+softmax"},
+      {"s = add(x, w) y = softmax(s) return y", "add+softmax"},
+      {"s = add(t, c1) y = softmax(s) return y", "neg+add softmax"},  // one number for a row
+      {"s = add(t, t) y = softmax(s) return y", "neg+add softmax"},
+      {"s = add(t, v) y = softmax(s) return y, s", "neg+add softmax"},
+      {"s = add(t, v) u = exp(s) q = softmax(s) y = add(q, u) return y", "neg+add softmax exp+add"},
+      {"s = sub(t, v) y = softmax(s) return y", "neg+sub softmax"},
+      {"s = add(t, w) y = softmax(s) {axis = 1} return y", "neg+add copy softmax copy"},
+      {"s = add(e, w1) y = softmax(s) return y", "add softmax"},  // rows of no operand
+  };
+  for (const Case& c : cases) {
+    const std::string text = absl::StrCat(
+        "graph g(x: f32[3,5,20], v: f32[20], c: f32[3,20,5], d: f32[3,7,20], c1: f32[3,5,1],\n"
+        "e: f32[1,5,20], w: weight f32[3,5,20], w1: weight f32[3,1,20]) { t = neg(x) ",
+        c.body, " }");
+    const std::string kernels = CheckedKernelsOf(text);
+    if (__builtin_cpu_supports("avx512f")) EXPECT_EQ(kernels, c.kernels) << c.body;
+  }
+}
+
 TEST(CpuFusion, ChannelShuffleCopiesOnce) {
   EXPECT_EQ(
       CheckedKernelsOf(R"(graph g(x: f32[1,6,5,5], w: weight f32[6,6,3,3], u: weight f32[6,6,3,3]) {

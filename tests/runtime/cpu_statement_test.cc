@@ -68,6 +68,11 @@ constexpr const char* kGraphs[] = {
       n = layer_norm(x, s, b) y = softmax(n) {axis = 1} return y })",
     R"(graph g(x: f32[3,20,5]) { n = neg(x) y = softmax(n) {axis = 1} return y })",
     R"(graph g(x: f32[3,5,20]) { y = softmax(x) {axis = 2} return y })",
+    R"(graph g(x: f32[2,3,5,20], m: f32[2,1,5,20]) {
+      t = neg(x) s = add(t, m) y = softmax(s) {axis = 3} return y })",
+    R"(graph g(x: f32[2,3,5,20], m: f32[3,1,20]) {
+      t = neg(x) k = reshape(m) {shape = [1,3,1,20]} s = add(k, t) y = softmax(s) {axis = 3}
+      return y })",
     R"(graph g(x: f32[1,6,3,2]) { y = lrn(x) {size = 3} return y })",
     R"(graph g(x: f32[4,3], w: weight f32[3,5]) {
       k = constant f32[] fill 8.0 p = matmul(x, w) y = div(p, k) return y })",
@@ -178,6 +183,8 @@ constexpr char kMean[] = R"(graph g(x: f32[1,3,6,6]) {
 constexpr char kMaximum[] = R"(graph g(x: f32[1,3,7,7]) {
     y = max_pool2d(x) {kernel = [3,3], pads = [1,0,1,2]} return y })";
 constexpr char kShares[] = "graph g(x: f32[4,4]) { y = softmax(x) {axis = 1} return y }";
+constexpr char kMasked[] = R"(graph g(x: f32[4,4,16], m: f32[4,4,16], k: f32[4,1,16]) {
+    s = add(x, m) y = softmax(s) {axis = 2} return y, k })";
 constexpr char kNorm[] = R"(graph g(x: f32[5,4], s: f32[4], b: f32[4]) {
     y = layer_norm(x, s, b) {epsilon = 0.1} return y })";
 constexpr char kAcross[] = "graph g(x: f32[1,7,3,3]) { y = lrn(x) {size = 3} return y }";
@@ -209,6 +216,9 @@ std::vector<Fault> Faults() {
       {"a mean over other windows", kMean, Attr(0, "pads", std::vector<int64_t>{2, 1, 0, 1})},
       {"a maximum over other windows", kMaximum, Attr(0, "pads", std::vector<int64_t>{1, 1, 1, 1})},
       {"shares along the other axis", kShares, Attr(0, "axis", int64_t{0})},
+      {"a mask is read transposed", kMasked, InputStrides(1, {16, 64, 1})},
+      {"a mask is read for all rows alike", kMasked, InputStrides(1, {64, 0, 1})},
+      {"rows and mask are another value's", kMasked, Operands(0, {0, 0})},
       {"another epsilon", kNorm, Attr(0, "epsilon", 1e-5)},
       {"scale and shift are swapped", kNorm, Operands(0, {0, 2, 1})},
       {"a sum over more channels", kAcross, Attr(0, "size", int64_t{5})},

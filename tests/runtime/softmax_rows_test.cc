@@ -103,6 +103,27 @@ TEST_F(SoftmaxRowsTest, OfInfinitiesAndNan) {
   }
 }
 
+TEST_F(SoftmaxRowsTest, OfASumIsThatOfTheRoundedSums) {
+  std::mt19937 random(8);
+  std::normal_distribution<float> normal(0, 5);
+  for (int64_t columns = 16; columns <= 150; ++columns) {
+    const auto n = static_cast<size_t>(columns);
+    std::vector<float> x, addend, sum, expected(n), y(n + 2, 5.0f);
+    for (size_t i = 0; i < n; ++i) {
+      x.push_back(normal(random));
+      addend.push_back(i % 5 == 3 ? -kInf : normal(random));
+      sum.push_back(x[i] + addend[i]);
+    }
+    SoftmaxRows(sum.data(), 1, columns, expected.data());
+    SoftmaxOfSumRow(x.data(), addend.data(), columns, y.data() + 1, x.data(), addend.data());
+    EXPECT_EQ(y.front(), 5.0f);
+    EXPECT_EQ(y.back(), 5.0f);
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), y.begin() + 1)) << columns;
+    SoftmaxOfSumRow(x.data(), addend.data(), columns, x.data(), x.data(), addend.data());
+    EXPECT_EQ(x, expected) << columns;
+  }
+}
+
 TEST_F(SoftmaxRowsTest, OfEqualElementsIsExact) {
   for (const int64_t columns : {16, 64, 1024}) {
     const std::vector<float> x(static_cast<size_t>(columns), 3.25f);

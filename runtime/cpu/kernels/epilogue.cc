@@ -68,13 +68,6 @@ bool IsChannelAffine(const Node& user, const Value& v, int channel) {
   return IsAffine(NodeTraitsOf(user).element->body, 0);
 }
 
-bool IsSumOfTwo(const Node& user) {
-  const ScalarExpr& body = NodeTraitsOf(user).element->body;
-  return user.inputs().size() == 2 && body.kind() == ScalarExpr::Kind::kApply &&
-         body.fn() == ScalarFn::kAdd && body.args()[0].kind() == ScalarExpr::Kind::kRead &&
-         body.args()[1].kind() == ScalarExpr::Kind::kRead;
-}
-
 // oneDNN up to 2.6 keeps one set of parameters per algorithm of a primitive, and uses the first
 // one's wherever that algorithm occurs again.
 bool Clash(const Eltwise& a, const Eltwise& b) {

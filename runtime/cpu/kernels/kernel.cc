@@ -141,6 +141,16 @@ std::optional<double> KnownExponentOf(const Node& node) {
   return v.node().payload().AtDouble(0);
 }
 
+bool IsSumOfTwo(const Node& node) {
+  const NodeTraits& traits = NodeTraitsOf(node);
+  if (!traits.pointwise || !traits.element || node.inputs().size() != 2) return false;
+  const ScalarExpr& body = traits.element->body;
+  return body.kind() == ScalarExpr::Kind::kApply && body.fn() == ScalarFn::kAdd &&
+         body.args()[0].kind() == ScalarExpr::Kind::kRead &&
+         body.args()[1].kind() == ScalarExpr::Kind::kRead &&
+         body.args()[0].tensor() != body.args()[1].tensor();
+}
+
 absl::StatusOr<std::unique_ptr<Kernel>> BuildKernel(const CpuKernelSpec& spec,
                                                     const StaticValues& statics) {
   absl::StatusOr<std::unique_ptr<Kernel>> kernel = spec.def->build(spec, statics);

@@ -99,6 +99,10 @@ struct KernelDef {
   bool (*fuses)(const CpuKernelSpec& spec, const Node& user) = nullptr;
   // Whether the kernel may also fuse users that change the element type.
   bool fuses_casts = false;
+  // Whether the kernel of `head` may also compute `producer`, an element-wise node whose only user
+  // is the head, which reads it as operand 0. `producer` then precedes the head in the spec, and is
+  // fused behind no other head. nullptr: never.
+  bool (*fuses_before)(const Node& head, const Node& producer) = nullptr;
   // Called when no further user can be fused: how many of the spec's nodes the kernel takes,
   // counted from the first node. nullptr: all.
   size_t (*takes)(const CpuKernelSpec& spec) = nullptr;
@@ -153,6 +157,9 @@ NodeTraitsCache& TraitsOfThread();
 // The exponent, if `node` raises its elements to a known power: some powers are much faster than
 // others.
 std::optional<double> KnownExponentOf(const Node& node);
+
+// Whether `node` is element-wise and adds two operands; either may be broadcast.
+bool IsSumOfTwo(const Node& node);
 
 // Whether `first` reads v, `second` reads v and `first`, and together they are one activation of v,
 // as in v * sigmoid(v). A kernel that fuses activations fuses both behind v.

@@ -43,9 +43,76 @@ Strides AxisInnermost(const Shape& shape, int axis) {
   return strides;
 }
 
+// Whether RowSoftmax may run; ONEDNN_MAX_CPU_ISA limits it like the library.
+bool UsesRowSoftmax() {
+  static const bool uses = [] {
+    const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+    const auto least = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
+    return (isa & least) == least && kernels::HasSoftmaxRows();
+  }();
+  return uses;
+}
+
+// By dimension of the sum: the stride along which operand `i` of a sum of two is read, if the
+// operand has these strides.
+Strides StridesInSum(const Node& sum, size_t i, const Strides& strides) {
+  Strides result(sum.type(0).shape.size(), 0);
+  const Value& operand = sum.inputs()[i];
+  const std::vector<int>& dims = NodeTraitsOf(sum).element->dims[i];
+  // An operand of the sum's rank is read at 0 along dimensions of size 1.
+  const bool has_rank = operand.type().rank() == sum.type(0).rank();
+  for (size_t k = 0; k < dims.size(); ++k) {
+    const auto d = static_cast<size_t>(dims[k]);
+    result[d] = strides[has_rank ? d : k];
+  }
+  return result;
+}
+
+// The operand of a sum of two with the rows of the softmax; -1 if no operand has their shape. An
+// operand that a kernel has computed is preferred, since its memory can take the result.
+int RowsOfSum(const Node& sum) {
+  int rows = -1;
+  for (int i : {0, 1}) {
+    const Value& v = sum.inputs()[static_cast<size_t>(i)];
+    if (v.shape() != sum.type(0).shape) continue;
+    if (v.node().is_op() && NodeTraitsOf(v.node()).views.empty()) return i;
+    if (rows < 0) rows = i;
+  }
+  return rows;
+}
+
+// A sum of rows and of a tensor that has an element for each of their columns.
+bool FusesSumBefore(const Node& head, const Node& sum) {
+  if (!UsesRowSoftmax() || !IsF32(sum) || !IsSumOfTwo(sum)) return false;
+  const int last = head.type(0).rank() - 1, rows = RowsOfSum(sum);
+  if (AxisOf(head) != last || head.type(0).shape.back() < kernels::kLeastSoftmaxColumns) {
+    return false;
+  }
+  if (rows < 0 || sum.inputs()[0] == sum.inputs()[1]) return false;
+  const std::vector<int>& dims = NodeTraitsOf(sum).element->dims[static_cast<size_t>(1 - rows)];
+  const int rank = sum.inputs()[static_cast<size_t>(1 - rows)].type().rank();
+  const bool has_dims = rank == last + 1 || static_cast<size_t>(rank) == dims.size();
+  return has_dims && !dims.empty() && dims.back() == last;
+}
+
+// The rows row-major, and the columns of the addend contiguous.
+void SoftmaxOfSumLayouts(CpuKernelSpec& spec) {
+  const Node& sum = *spec.nodes[0];
+  const int rows = RowsOfSum(sum);
+  const int index = spec.InputIndex(sum.inputs()[static_cast<size_t>(rows)]);
+  CpuKernelSpec::Operand& x = spec.inputs[static_cast<size_t>(index)];
+  x.strides = RowMajorStrides(x.type.shape);
+  CpuKernelSpec::Operand& addend = spec.inputs[static_cast<size_t>(
+      spec.InputIndex(sum.inputs()[static_cast<size_t>(1 - rows)]))];
+  if (addend.strides.back() != 1) addend.strides = RowMajorStrides(addend.type.shape);
+  spec.outputs[0].strides = x.strides;
+  spec.in_place = {index};
+}
+
 // Dense, with the axis innermost: for other layouts the library has only its reference code, which
 // takes up to forty times as long.
 void SoftmaxLayouts(CpuKernelSpec& spec, const Strides&) {
+  if (spec.head_at > 0) return SoftmaxOfSumLayouts(spec);
   auto& x = spec.inputs[0];
   const int axis = AxisOf(spec.head());
   if (!IsDense(x.type.shape, x.strides) || x.strides[axis] != 1) {
@@ -59,16 +126,30 @@ void SoftmaxLayouts(CpuKernelSpec& spec, const Strides&) {
 // twice as long.
 class RowSoftmax : public Kernel {
  public:
-  RowSoftmax(const SoftmaxMatrix& matrix, int threads)
-      : matrix_(matrix), threads_(ThreadsFor(matrix.rows * matrix.columns, threads)) {}
+  RowSoftmax(SoftmaxMatrix matrix, int threads)
+      : matrix_(std::move(matrix)), threads_(ThreadsFor(matrix_.rows * matrix_.columns, threads)) {}
 
   absl::Status Run(absl::Span<void* const> inputs, absl::Span<void* const> outputs,
                    void*) override {
-    const float* x = static_cast<const float*>(inputs[0]);
+    const auto floats = [&](int i) { return static_cast<const float*>(inputs[size_t(i)]); };
+    const float* x = floats(matrix_.input);
     float* y = static_cast<float*>(outputs[0]);
     const int64_t columns = matrix_.columns;
     ParallelFor(threads_, matrix_.rows, [&](int64_t begin, int64_t end) {
-      kernels::SoftmaxRows(x + begin * columns, end - begin, columns, y + begin * columns);
+      if (!matrix_.addend) {
+        kernels::SoftmaxRows(x + begin * columns, end - begin, columns, y + begin * columns);
+        return;
+      }
+      const RowAddend& addend = *matrix_.addend;
+      const auto added = [&](int64_t row) { return floats(addend.input) + addend.OffsetOf(row); };
+      const float* here = added(begin);
+      for (int64_t row = begin; row < end; ++row) {
+        const int64_t next = std::min(row + 1, end - 1);
+        const float* there = added(next);
+        kernels::SoftmaxOfSumRow(x + row * columns, here, columns, y + row * columns,
+                                 x + next * columns, there);
+        here = there;
+      }
     });
     return absl::OkStatus();
   }
@@ -80,14 +161,30 @@ class RowSoftmax : public Kernel {
   const int threads_;
 };
 
-// Whether RowSoftmax may run; ONEDNN_MAX_CPU_ISA limits it like the library.
-bool UsesRowSoftmax() {
-  static const bool uses = [] {
-    const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
-    const auto least = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
-    return (isa & least) == least && kernels::HasSoftmaxRows();
-  }();
-  return uses;
+// What RowSoftmax computes of a spec with contiguous rows.
+SoftmaxMatrix MatrixOf(const CpuKernelSpec& spec) {
+  const TensorType& type = spec.outputs[0].type;
+  SoftmaxMatrix matrix;
+  matrix.columns = type.shape[static_cast<size_t>(AxisOf(spec.head()))];
+  matrix.rows = type.num_elements() / matrix.columns;
+  if (spec.head_at == 0) return matrix;
+  const Node& sum = *spec.nodes[0];
+  const auto rows = static_cast<size_t>(RowsOfSum(sum));
+  matrix.input = spec.InputIndex(sum.inputs()[rows]);
+  RowAddend& addend = matrix.addend.emplace();
+  addend.input = spec.InputIndex(sum.inputs()[1 - rows]);
+  const Strides strides =
+      StridesInSum(sum, 1 - rows, spec.inputs[static_cast<size_t>(addend.input)].strides);
+  for (size_t d = 0; d + 1 < type.shape.size(); ++d) {
+    const RowAddend::Dim dim = {type.shape[d], strides[d]};
+    if (dim.size == 1) continue;
+    if (!addend.dims.empty() && addend.dims.back().stride == dim.size * dim.stride) {
+      addend.dims.back() = {addend.dims.back().size * dim.size, dim.stride};
+    } else {
+      addend.dims.push_back(dim);
+    }
+  }
+  return matrix;
 }
 
 // The library gives numbers instead of NaN for rows with NaN or without a finite number.
@@ -96,10 +193,9 @@ Built BuildSoftmax(const CpuKernelSpec& spec, const StaticValues&) {
     const Node& node = spec.head();
     const int64_t length = node.type(0).shape[AxisOf(node)];
     const bool are_rows =
-        length >= kernels::kLeastSoftmaxColumns && spec.inputs[0].strides[AxisOf(node)] == 1;
+        length >= kernels::kLeastSoftmaxColumns && spec.outputs[0].strides[AxisOf(node)] == 1;
     if (are_rows && UsesRowSoftmax()) {
-      return std::make_unique<RowSoftmax>(
-          SoftmaxMatrix{node.type(0).num_elements() / length, length}, spec.threads);
+      return std::make_unique<RowSoftmax>(MatrixOf(spec), spec.threads);
     }
     auto x = Desc(spec.inputs[0].type.shape, spec.inputs[0].strides);
     using Forward = dnnl::softmax_v2_forward;
@@ -191,6 +287,15 @@ Built BuildLrn(const CpuKernelSpec& spec, const StaticValues&) {
 
 }  // namespace
 
+int64_t RowAddend::OffsetOf(int64_t row) const {
+  int64_t offset = 0;
+  for (size_t d = dims.size(); d-- > 1;) {
+    offset += row % dims[d].size * dims[d].stride;
+    row /= dims[d].size;
+  }
+  return dims.empty() ? 0 : offset + row * dims[0].stride;
+}
+
 std::optional<SoftmaxMatrix> SoftmaxMatrixOf(const Kernel& kernel) {
   const auto* softmax = dynamic_cast<const RowSoftmax*>(&kernel);
   return softmax == nullptr ? std::nullopt : std::optional(softmax->matrix());
@@ -201,6 +306,7 @@ KernelDef MakeSoftmaxKernel() {
   def.name = "softmax";
   def.ops = {"softmax"};  // the library's log_softmax has an error of 1e-6 near 1
   def.accepts = AcceptsSoftmax;
+  def.fuses_before = FusesSumBefore;
   def.layouts = SoftmaxLayouts;
   def.build = BuildSoftmax;
   return def;

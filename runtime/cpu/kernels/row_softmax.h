@@ -4,14 +4,30 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "runtime/cpu/kernels/kernel.h"
 
 namespace lemma::cpu {
 
+// A tensor that is added to the rows before their softmax is computed. Its elements for one row are
+// contiguous.
+struct RowAddend {
+  struct Dim {
+    int64_t size = 0, stride = 0;  // stride: in elements; 0 if the addend is broadcast along it
+  };
+  int input = 0;          // its index in the spec's inputs
+  std::vector<Dim> dims;  // of the rows; the product of the sizes is the number of rows
+
+  // Where the addend of a row begins, in elements.
+  int64_t OffsetOf(int64_t row) const;
+};
+
 // Contiguous rows, one after the other; the kernel computes the softmax of each row.
 struct SoftmaxMatrix {
   int64_t rows = 0, columns = 0;
+  int input = 0;                    // the index of the rows in the spec's inputs
+  std::optional<RowAddend> addend;  // the softmax is that of rows + addend
 };
 
 // What `kernel` computes if it is a softmax by SoftmaxRows (vectorized/softmax_rows.h); nullopt for

@@ -1,5 +1,7 @@
 #include "runtime/cpu/kernels/vectorized/softmax_rows.h"
 
+#include <algorithm>
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -34,8 +36,15 @@ LEMMA_AVX512 __attribute__((always_inline)) inline __m512 ExpOfNegative(__m512 x
   return _mm512_scalef_ps(p, n);
 }
 
+// Fetches the cache line at p + i, which a later row reads.
+LEMMA_AVX512 __attribute__((always_inline)) inline void Prefetch(const float* p, int64_t i) {
+  _mm_prefetch(reinterpret_cast<const char*>(p + i), _MM_HINT_T0);
+}
+
+// Meanwhile, the rows `soon` and `also_soon`, of as many columns, are fetched from memory.
 // No store is masked: the loads of the next row would have to wait for it.
-LEMMA_AVX512 void SoftmaxRow(const float* x, int64_t columns, float* y) {
+LEMMA_AVX512 void SoftmaxRow(const float* x, int64_t columns, float* y, const float* soon,
+                             const float* also_soon) {
   const int64_t whole = columns / kLanes * kLanes;
   // The last kLanes columns; some of them are whole vectors' too.
   const __m512 rest = _mm512_loadu_ps(x + columns - kLanes);
@@ -54,6 +63,10 @@ LEMMA_AVX512 void SoftmaxRow(const float* x, int64_t columns, float* y) {
   const __m512 last = ExpOfNegative(_mm512_sub_ps(rest, greatest));
   __m512 s0 = _mm512_setzero_ps(), s1 = s0, s2 = s0, s3 = s0;
   for (i = 0; i + 4 * kLanes <= whole; i += 4 * kLanes) {
+    for (int64_t k = 0; k < 4; ++k) {
+      Prefetch(soon, i + k * kLanes);
+      Prefetch(also_soon, i + k * kLanes);
+    }
     const __m512 e0 = ExpOfNegative(_mm512_sub_ps(_mm512_loadu_ps(x + i), greatest));
     const __m512 e1 = ExpOfNegative(_mm512_sub_ps(_mm512_loadu_ps(x + i + kLanes), greatest));
     const __m512 e2 = ExpOfNegative(_mm512_sub_ps(_mm512_loadu_ps(x + i + 2 * kLanes), greatest));
@@ -89,14 +102,26 @@ bool HasSoftmaxRows() { return __builtin_cpu_supports("avx512f"); }
 
 void SoftmaxRows(const float* x, int64_t rows, int64_t columns, float* y) {
   for (int64_t row = 0; row < rows; ++row) {
-    SoftmaxRow(x + row * columns, columns, y + row * columns);
+    const float* soon = x + std::min(row + 1, rows - 1) * columns;
+    SoftmaxRow(x + row * columns, columns, y + row * columns, soon, soon);
   }
+}
+
+LEMMA_AVX512 void SoftmaxOfSumRow(const float* x, const float* addend, int64_t columns, float* y,
+                                  const float* next_x, const float* next_addend) {
+  const int64_t whole = columns / kLanes * kLanes;
+  for (int64_t i = 0; i < whole; i += kLanes) {
+    _mm512_storeu_ps(y + i, _mm512_add_ps(_mm512_loadu_ps(x + i), _mm512_loadu_ps(addend + i)));
+  }
+  for (int64_t i = whole; i < columns; ++i) y[i] = x[i] + addend[i];
+  SoftmaxRow(y, columns, y, next_x, next_addend);
 }
 
 #else
 
 bool HasSoftmaxRows() { return false; }
 void SoftmaxRows(const float*, int64_t, int64_t, float*) {}
+void SoftmaxOfSumRow(const float*, const float*, int64_t, float*, const float*, const float*) {}
 
 #endif
 

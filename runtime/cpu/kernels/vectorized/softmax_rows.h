@@ -18,6 +18,12 @@ bool HasSoftmaxRows();
 // nothing but -infinity, becomes NaN, as by the definition.
 void SoftmaxRows(const float* x, int64_t rows, int64_t columns, float* y);
 
+// As SoftmaxRows, for one row x + addend; the sums are rounded to f32. y may be x, but not addend.
+// `next_x` and `next_addend` are fetched into the caches meanwhile: the rows of the next call, or
+// any other rows of as many columns.
+void SoftmaxOfSumRow(const float* x, const float* addend, int64_t columns, float* y,
+                     const float* next_x, const float* next_addend);
+
 }  // namespace lemma::kernels
 
 #endif  // LEMMA_RUNTIME_CPU_KERNELS_VECTORIZED_SOFTMAX_ROWS_H_
