@@ -4,6 +4,7 @@
 #define LEMMA_GRAPH_ONNX_IMPORTED_NODE_H_
 
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>

@@ -92,6 +92,24 @@ TEST(OperatorImport, DropoutDoesNothing) {
               HasSubstr("opaque(x, r, t)"));
 }
 
+// The product of a size and a scale is rounded to f32 before it is truncated.
+TEST(OperatorImport, ScaledSizesAreThoseOfOnnx) {
+  struct Case {
+    int size, scaled;
+    const char* scale;
+  };
+  for (const Case& c : {Case{10, 7, "0.7"}, {10, 9, "0.9"}, {20, 7, "0.35"}, {10, 23, "2.3"},
+                        {30, 21, "0.7"}, {9, 3, "0.3333333"}, {11, 7, "0.7"}}) {
+    const std::string size = std::to_string(c.size), scaled = std::to_string(c.scaled);
+    EXPECT_THAT(Made("g (float[1,1," + size + ",4] x) => (float[1,1," + scaled + ",4] y) " +
+                         "{ s = Constant<value_floats = [1.0,1.0," + c.scale + ",1.0]>() " +
+                         "y = Resize(x, , s) }",
+                     13),
+                HasSubstr("sizes = [1, 1, " + scaled + ", 4]"))
+        << c.size << " by " << c.scale;
+  }
+}
+
 TEST(OperatorImport, EveryWayToDoubleElementsIsOne) {
   const char expected[] =
       "y = resize_nearest(x) {add = [0, 0], by = [1, 2], mul = [1, 1], sizes = [2, 6]}";

@@ -94,7 +94,7 @@ void DifferenceBound::SplitInverses(Summand* term) {
         IsPlain(product) && c && *c > 0 && *c < (int64_t{1} << 31) &&
         std::all_of(product.atoms.begin(), product.atoms.end(),
                     [&](const Atom& factor) { return magnitude_.IsPositiveConstant(factor); });
-    const bool is_atom = product.atoms.size() == 1 && *c == 1 && product.denominator == 1;
+    const bool is_atom = product.atoms.size() == 1 && c && *c == 1 && product.denominator == 1;
     if (!is_constant || is_atom) continue;
     *term = WithoutAtom(*term, i);
     term->coefficient = term->coefficient * Poly(product.denominator);

@@ -73,6 +73,9 @@ absl::Status WriteBlocks(const QuantizableOp& op, const ProductWeights& weights,
 
 absl::Status WriteWeightForm(const QuantizableModel::Impl& model, const QuantizationPlan& plan,
                              ModelEditor* editor, std::vector<std::string>* notes) {
+  if (plan.weights.block > 0 && !plan.weights.symmetric) {
+    return absl::UnimplementedError("weights in blocks are written without zero points");
+  }
   if (plan.weights.block == 0) {
     LEMMA_RETURN_IF_ERROR(RaiseOpsetFor(plan, editor, notes));
   }

@@ -47,8 +47,10 @@ absl::StatusOr<std::vector<ResizeAxis>> FromScales(const std::vector<double>& sc
     }
     auto scale = AsFraction(scales[i]);
     if (!scale) return absl::InvalidArgumentError(absl::StrCat("scale ", scales[i]));
-    const double size = std::floor(static_cast<double>(axis.input_size) * scales[i]);
-    if (!(size < 1e9)) return absl::InvalidArgumentError(absl::StrCat("scale ", scales[i]));
+    // In f32, as in ONNX: 10 elements with the scale 0.7, which is less than 7/10 in f32, become 7.
+    const float size =
+        std::floor(static_cast<float>(axis.input_size) * static_cast<float>(scales[i]));
+    if (!(size < 1e9f)) return absl::InvalidArgumentError(absl::StrCat("scale ", scales[i]));
     axis.output_size = static_cast<int64_t>(size);
     axis.scale = *scale;
   }

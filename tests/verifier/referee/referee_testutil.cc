@@ -76,9 +76,10 @@ std::string Listed(const std::vector<float>& values) {
   return absl::StrCat("[",
                       absl::StrJoin(values, ", ",
                                     [](std::string* out, float x) {
-                                      absl::StrAppendFormat(out, "%.9g", x);
-                                      if (out->find_last_of(".en") == std::string::npos)
-                                        *out += ".0";
+                                      const std::string number = absl::StrFormat("%.9g", x);
+                                      const bool is_whole =
+                                          number.find_first_of(".en") == std::string::npos;
+                                      absl::StrAppend(out, number, is_whole ? ".0" : "");
                                     }),
                       "]");
 }
