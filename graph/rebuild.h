@@ -19,9 +19,9 @@ using ValueMap = absl::flat_hash_map<Value, Value>;
 Graph ReplaceValues(const Graph& graph, const ValueMap& replacements, ValueMap* changed = nullptr);
 
 // The same, except that replacements are rewritten too: they may depend on keys, and each use of a
-// key in them becomes the key's replacement. No replacement may be a key itself. *changed maps only
-// the keys and the other changed values whose new values the result depends on. nullopt if a
-// replacement would depend on itself.
+// key in them becomes the key's replacement. No replacement may be a key itself. *changed contains
+// only the keys and other values whose new values the result depends on. nullopt if a replacement
+// would depend on itself.
 std::optional<Graph> ReplaceValuesEverywhere(const Graph& graph, const ValueMap& replacements,
                                              ValueMap* changed = nullptr);
 
