@@ -25,7 +25,7 @@ class OnnxImport {
   virtual ~OnnxImport() = default;
 
   virtual absl::string_view op_type() const = 0;  // without a domain
-  // The version of the default operator set that the model was written for.
+  // The version of ONNX's default operator set in which the node is written.
   virtual int opset() const = 0;
   virtual int num_inputs() const = 0;   // one more than the position of the last present input
   virtual int num_outputs() const = 0;  // one more than the position of the last used output
@@ -49,9 +49,9 @@ class OnnxImport {
   virtual absl::StatusOr<Tensor> OwnConstantInput(int i) = 0;
 
   // Whether `size` is known to be at least `least`. If `size` is symbolic and this is not known,
-  // the import may try the model again with dimensions that are long enough, if it cannot import
-  // this node otherwise (ImportOptions::fixes_sizes). `meaning`: what the node is at shorter sizes,
-  // an error or something else.
+  // and the import of the node then fails, ImportOnnx may import the model again with longer
+  // dimensions (ImportOptions::fixes_sizes). `meaning`: what the node is at shorter sizes: invalid,
+  // or something else.
   enum class ShorterMeans { kAnError, kSomethingElse };
   virtual bool IsAtLeast(int64_t size, int64_t least, ShorterMeans meaning) = 0;
 

@@ -45,7 +45,7 @@ class OpContext;
 // Imports one ONNX operator; returns its outputs in ONNX's order.
 struct OnnxImporter {
   // "Gelu", or "com.microsoft.Gelu" for an operator of a domain other than ONNX's own. In imports
-  // for training, "training.Dropout" takes the place of "Dropout".
+  // for training, the importer "training.Dropout" takes the place of the importer "Dropout".
   std::string op_type;
   std::function<absl::StatusOr<std::vector<Value>>(OnnxImport&)> import;
 };
@@ -63,8 +63,9 @@ struct OpDef {
   int max_inputs = 1;                    // or kVariadic
   std::vector<AttrSpec> attrs;
   std::function<absl::Status(OpContext&)> define;  // errors by LEMMA_REQUIRE or OpContext::Fail
-  // Whether f(a, b) = f(b, a) for the first two inputs. Used in matching, derivations and the
-  // generator only; tested against the definition.
+  // Whether f(a, b) = f(b, a) for the first two inputs. Proofs do not use this field; matching,
+  // derivations, canonical texts of rules, the generator and the certificate checker do. Tested
+  // against the definition.
   bool commutative = false;
   // Applications for the conformance suite, with edge cases: "(f32[2,3], f32[3]) {axis = 1}".
   std::vector<std::string> examples;

@@ -2,9 +2,9 @@
 //
 // Import determines all shapes: it binds symbolic dimensions to numbers, or keeps them as symbolic
 // sizes, and evaluates shape arithmetic. An initializer becomes a weight of the same name if it has
-// floats and rank 1 or more, or if it has more than 65536 elements; otherwise, a constant.
-// There are two exceptions: an initializer that Lemma's export marked as a weight or a constant
-// becomes what the mark says, and an initializer of an opaque type becomes an opaque node.
+// floats and rank 1 or more, or if it has more than 65536 elements. Other initializers become
+// constants. There are two exceptions: an initializer that Lemma's export marked as a weight or a
+// constant becomes what the mark says, and an initializer of an opaque type becomes an opaque node.
 // From IR version 4 on, an initializer that is also an input is that input's default value. The
 // input stays an input, since callers may give it another value. Before version 4, all initializers
 // had to be listed as inputs, so in such a model an initializer is always a weight or a constant.
@@ -50,8 +50,8 @@ struct ImportOptions {
   //      given, it takes the sizes of these values. Otherwise it tries UsualSize
   //      (graph/sizes/symbolic_size.h), 256, 512, 1024 and 2048, each also with some dimensions set
   //      to 1, and takes the sizes with the fewest opaque operators. It stops at sizes without
-  //      opaque operators; after about 2 seconds if some sizes can be imported; and after about 10
-  //      seconds in any case.
+  //      opaque operators, after about 2 seconds if an import has succeeded by then, and after
+  //      about 10 seconds in any case.
   bool fixes_sizes = false;
   // By dimension, a size at which the model will be used. The least length of the dimension is not
   // raised above this size, nor above the dimension's size in given or default values of inputs.

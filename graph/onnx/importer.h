@@ -116,9 +116,9 @@ class ModelImporter {
   // The value's elements, if they are known: a payload, or the result of a small computation from
   // payloads and from given or default values of inputs.
   std::optional<Tensor> Known(const Value& value);
-  // The same without values of inputs, for operators that can be imported without constants.
+  // As Known, but without values of inputs: for operators that can be imported without constants.
   std::optional<Tensor> KnownWithoutInputs(const Value& value);
-  // The same for a value that decides how often a loop is executed: without given values of inputs
+  // As Known, for a value that decides how often a loop is executed: without given values of inputs
   // if ImportOptions::keeps_loops is true.
   std::optional<Tensor> KnownForLoop(const Value& value);
   // As Known, for integers that are used as sizes: an element may be a symbolic size
@@ -312,7 +312,7 @@ class ModelImporter {
   std::map<std::string, Tensor> given_;             // by input
   std::map<std::string, int64_t> bound_dims_;
   DimValues usual_sizes_;              // of dimensions that stay symbolic
-  std::set<std::string> valued_dims_;  // dimensions sized by input values
+  std::set<std::string> valued_dims_;  // dimensions of inputs with values
   DimValues needed_sizes_;
   std::vector<AskedSize> asked_sizes_;
   std::set<std::string> dim_names_;  // names of dimensions, without expressions over dimensions
@@ -330,8 +330,8 @@ class ModelImporter {
   mutable bool has_odd_numbers_ = false;            // whether MistakesForSize saw such a number
   absl::flat_hash_set<std::string> draws_;  // marks of nodes that may draw (kDrawMark in opaque.h)
   // Which values of inputs Known may use. kNoInputs: none. kNone: default values. kIntegers: also
-  // given values of up to 64 elements that are not floats. kAll: all. A graph that depends on other
-  // given values would hold only for the data of one run.
+  // given values of up to 64 elements that are not floats. kAll: all. Values that are large or
+  // floats are the data of one run; a graph that depends on them holds only for this data.
   enum class Use { kNoInputs, kNone, kIntegers, kAll };
   Use use_ = Use::kAll;
   absl::flat_hash_map<Value, std::optional<Tensor>> known_[4];  // by use

@@ -28,7 +28,7 @@ namespace lemma {
 
 // The values that a symbolic dimension may have, from `least` to `most`, both included.
 struct SizeRange {
-  static constexpr int64_t kNoLimit = INT32_MAX;  // the greatest `most`; means that there is no limit
+  static constexpr int64_t kNoLimit = INT32_MAX;  // the greatest `most`; it means: no limit
   int64_t least = 1;
   int64_t most = kNoLimit;
 

@@ -1,5 +1,5 @@
-// The ONNX model that a graph was imported from: each of its nodes, with the values that the import
-// made of it. Internal to graph/onnx.
+// Describes the ONNX model from which a graph was imported: each node of the model, with the values
+// that the import made of the node. Internal to graph/onnx.
 #ifndef LEMMA_GRAPH_ONNX_ORIGIN_ORIGIN_H_
 #define LEMMA_GRAPH_ONNX_ORIGIN_ORIGIN_H_
 

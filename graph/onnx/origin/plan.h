@@ -40,9 +40,9 @@ struct OriginPlan {
 };
 
 // Makes the plan. `usable` tells whether a node of the model may be written as it was. The plan
-// depends only on the
-// graph, its labels, the origin and `usable`. If labels tell from which node each value comes, the
-// time is linear in the size of the graph plus the sizes of the nodes' expressions.
+// depends only on the graph, its labels, the origin and `usable`. If labels tell from which node
+// each value comes, the time is linear in the size of the graph plus the sizes of the nodes'
+// expressions.
 OriginPlan PlanExport(const Graph& graph, const OnnxOrigin& origin,
                       const std::function<bool(const OriginNode&)>& usable);
 

@@ -42,8 +42,8 @@ const char* Name(FloatFormat format);  // "bf16", "f16", "tf32"
 std::optional<FloatFormat> ParseFloatFormat(absl::string_view name);
 // The least number that is rounded to infinity.
 double LeastInfinite(FloatFormat format);
-// The elements of `tensor`, which is f32, after rounding, as f32. ResourceExhausted if there is no
-// memory.
+// `tensor`, which must be f32, with its elements rounded to `format`. The result is f32 too.
+// ResourceExhausted if there is no memory.
 absl::StatusOr<Tensor> RoundedTo(FloatFormat format, const Tensor& tensor);
 
 // How weights become integers.

@@ -28,9 +28,9 @@ enum class QuantizedRole {
 
 // An operator of the main graph that can be quantized, together with its followers: nodes behind it
 // that are quantized with it. A BatchNormalization with constant parameters behind a Conv becomes
-// part of the Conv's weight. An Add of a constant for each channel behind a MatMul adds its bias,
-// and stays a node. A Relu or Clip behind an operator that is not a selection stays a node; the
-// result is rounded behind it, not before it.
+// part of the Conv's weight. An Add of a constant for each channel behind a MatMul adds the
+// MatMul's bias, and stays a node. A Relu or Clip behind an operator that is not a selection stays
+// a node, too; the result is rounded behind this node, not before it.
 struct QuantizableOp {
   std::string name;  // of the node, or of its result if the node has none
   std::string type;  // "Conv"
@@ -57,7 +57,7 @@ struct KeptOp {
 
 // The form of the quantized operators.
 enum class QuantizationForm {
-  kStatic,   // QuantizeLinear and DequantizeLinear around each, with ranges that the plan gives
+  kStatic,   // QuantizeLinear and DequantizeLinear around each operator; the plan gives the ranges
   kDynamic,  // MatMulInteger, ConvInteger, with ranges that DynamicQuantizeLinear finds
   kWeights,  // only weights are stored as integers
   kFloats,   // products of operands that are rounded to a FloatFormat; sums and results in f32
@@ -152,7 +152,7 @@ class QuantizableModel {
   // weight; InvalidArgument if a constant is not finite.
   absl::StatusOr<ProductWeights> WeightsOf(int op, const QuantizationPlan& plan) const;
 
-  // The value of operator number `op` to whose channels a bias is added, or can be: its result
+  // The value of operator number `op` to whose channels a bias is or can be added: its result
   // behind a BatchNormalization, if any, and before a Relu or Clip. Channels are along axis 1 of a
   // Conv's result, otherwise along the last axis. "" if the operator is no product with a constant
   // weight as right operand, or can get no bias.
@@ -211,6 +211,7 @@ class QuantizableModel {
   std::shared_ptr<const Impl> impl_;
 };
 
+// The result of Equalized or Smoothed.
 struct RescaledModel {
   QuantizableModel model;
   int64_t values = 0;              // how many values were scaled
@@ -218,6 +219,7 @@ struct RescaledModel {
   std::vector<std::string> notes;  // further changes to the model, one line each
 };
 
+// The result of QuantizableModel::Quantize.
 class QuantizedModel {
  public:
   // Imports the model with these values as further outputs, as QuantizableModel::Import does.

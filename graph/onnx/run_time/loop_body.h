@@ -58,8 +58,8 @@ absl::StatusOr<Graph> AsWritten(const LoopBody& body, const Graph& graph);
 absl::StatusOr<LoopNode> WithBody(const LoopNode& loop, absl::Span<const Value> values,
                                   const LoopBody& body, const Graph& graph);
 
-// The results of `node`, an opaque loop, with `loop` in its place. loop.reads are indices of
-// operands of `node`.
+// Applies `loop` in place of `node`, an opaque loop, and returns the results. loop.reads are
+// indices of operands of `node`.
 absl::StatusOr<std::vector<Value>> ApplyLoop(const Node& node, const LoopNode& loop);
 
 }  // namespace lemma

@@ -1,5 +1,5 @@
-// The operands and results of operators that repeat a subgraph: Loop and Scan. Internal to
-// graph/onnx.
+// Describes the operands and results of Loop and Scan, the operators that repeat a subgraph.
+// Internal to graph/onnx.
 #ifndef LEMMA_GRAPH_ONNX_RUN_TIME_LOOP_SIGNATURE_H_
 #define LEMMA_GRAPH_ONNX_RUN_TIME_LOOP_SIGNATURE_H_
 

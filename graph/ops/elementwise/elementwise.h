@@ -14,8 +14,8 @@
 
 namespace lemma::ops {
 
-// The element types that an operator takes. kNumber: all types but bool. RequireDType requires such
-// a type for input number `input`, and returns InvalidArgument if the input has another one.
+// The element types that an operator takes. kNumber: all types but bool. RequireDType returns
+// InvalidArgument if input number `input` has a type that is not in `accepts`.
 enum class Accepts { kFloat, kNumber, kBool, kAny };
 absl::Status RequireDType(OpContext& c, int input, Accepts accepts);
 

@@ -42,6 +42,7 @@ absl::StatusOr<double> ResizePosition(const OnnxImport& node, const ResizeAxis& 
 // for an unknown keep_aspect_ratio_policy.
 absl::StatusOr<std::vector<ResizeAxis>> ReadResizeAxes(OnnxImport& node, const Shape& shape);
 
+// The options of an interpolation.
 struct Interpolation {
   std::string coordinates;  // ONNX's coordinate_transformation_mode
   bool cubic = false;       // otherwise linear
@@ -61,7 +62,7 @@ struct Taps {
   std::vector<int64_t> positions;
   std::vector<double> weights;
 };
-// Unimplemented as in ResizePosition, and for axes that are too long.
+// The Taps of `axis`. Unimplemented as in ResizePosition, and if the axis is too long.
 absl::StatusOr<Taps> InterpolationTaps(const OnnxImport& node, const ResizeAxis& axis,
                                        const Interpolation& how);
 
