@@ -52,9 +52,9 @@ class Tensor {
   // For an integer type, it is truncated and limited to the type's range, and NaN becomes 0. A bool
   // is 1 unless `value` is 0. Errors as in Allocate.
   static absl::StatusOr<Tensor> Filled(TensorType type, double value);
-  // `values` in row-major order, converted in the same way; InvalidArgument if their number is not
-  // the number of elements of `type`. For u64, pass FromInts a number >= 2^63 as the negative
-  // number with the same bits.
+  // `values` in row-major order, converted as in Filled. InvalidArgument if their number is not the
+  // number of elements of `type`; other errors as in Allocate. For u64, pass FromInts a number
+  // >= 2^63 as the negative number with the same bits.
   static absl::StatusOr<Tensor> FromDoubles(TensorType type, absl::Span<const double> values);
   static absl::StatusOr<Tensor> FromInts(TensorType type, absl::Span<const int64_t> values);
   // A tensor whose buffer is *values, such as a part of a mapped file. The tensor shares ownership

@@ -6,9 +6,10 @@
 // matched, rewritten and hashed like other graphs. Graphs with symbolic sizes are written only as
 // ONNX, and cannot be executed; graph/sizes/specialize.h replaces their symbolic sizes by numbers.
 //
-// A symbolic size is an int64_t of at least 2^62; its low bits are a hash of the expression. A
-// table of the process maps it to the expression (thread-safe). Code must not compute with it: to
-// add or multiply sizes, convert them to IndexExpr (ToExpr) first, as operators' definitions do.
+// A symbolic size is an int64_t of at least 2^62; its low bits are a hash of the expression. One
+// thread-safe table in the process maps symbolic sizes to their expressions. Code must not compute
+// with a symbolic size as a number: to add or multiply sizes, convert them to IndexExpr (ToExpr)
+// first, as operators' definitions do.
 #ifndef LEMMA_GRAPH_SIZES_SYMBOLIC_SIZE_H_
 #define LEMMA_GRAPH_SIZES_SYMBOLIC_SIZE_H_
 
@@ -60,8 +61,8 @@ std::optional<int64_t> ToSize(const IndexExpr& expr);
 
 // Parses an expression of numbers, dimensions, sums, differences, products, quotients rounded down
 // ("//"), parentheses, and the functions floor_div, mod, min and max, which SizeName prints. `dim`
-// gives the dimension of a name. nullopt if `text` is not such an expression or is nested more than
-// 50 deep, or if `dim` does not know a name.
+// returns the dimension with a name; nullopt if there is none. The result is nullopt if `text` is
+// not such an expression or is nested more than 50 deep, or if `dim` returns nullopt for a name.
 std::optional<IndexExpr> ParseSize(
     absl::string_view text, const std::function<std::optional<IndexExpr>(const std::string&)>& dim);
 // Whether `text` may be the name of a dimension, rather than an expression.

@@ -31,7 +31,7 @@ struct ParseOptions {
 };
 
 // Parses a text that contains exactly one graph. Errors are InvalidArgument and begin with
-// "file:line:column: " (with "file: " if the number of graphs is wrong); the message names what
+// "file:line:column: " (with "file: " if the number of graphs is wrong). Syntax errors name what
 // would be accepted. If Tensor::Allocate fails for a payload, its error is returned.
 absl::StatusOr<Graph> ParseGraph(absl::string_view text, const ParseOptions& options = {});
 // All graphs of a text, in order; there may be none. Rules are skipped.
