@@ -18,13 +18,14 @@ namespace lemma {
 using OnnxAttr = std::variant<int64_t, double, std::string, std::vector<int64_t>,
                               std::vector<double>, std::vector<std::string>, Tensor>;
 
-// One ONNX node during import. The caller of an import function adds the node's name to its errors.
+// One ONNX node during import. An import function (OnnxImporter) need not name the node in its
+// errors: its caller adds the name.
 class OnnxImport {
  public:
   virtual ~OnnxImport() = default;
 
   virtual absl::string_view op_type() const = 0;  // without a domain
-  // The version of the default operator set that the model was written for.
+  // The version of ONNX's default operator set in which the node is written.
   virtual int opset() const = 0;
   virtual int num_inputs() const = 0;   // one more than the position of the last present input
   virtual int num_outputs() const = 0;  // one more than the position of the last used output
@@ -47,9 +48,10 @@ class OnnxImport {
   // values of the input too.
   virtual absl::StatusOr<Tensor> OwnConstantInput(int i) = 0;
 
-  // Whether `size` is known to be at least `least`. If not, because it is symbolic, and the node's
-  // import then fails, the model may be imported again with dimensions that are long enough
-  // (ImportOptions::fixes_sizes). ShorterMeans says what the node is at shorter sizes.
+  // Whether `size` is known to be at least `least`. If `size` is symbolic and this is not known,
+  // and the import of the node then fails, ImportOnnx may import the model again with longer
+  // dimensions (ImportOptions::fixes_sizes). `meaning`: what the node is at shorter sizes: invalid,
+  // or something else.
   enum class ShorterMeans { kAnError, kSomethingElse };
   virtual bool IsAtLeast(int64_t size, int64_t least, ShorterMeans meaning) = 0;
 
@@ -106,9 +108,9 @@ class OnnxExport {
                     std::vector<std::pair<std::string, OnnxAttr>> attrs = {}) = 0;
 };
 
-// Import and export of an operator that equals the ONNX operator `op_type`, except for attribute
-// names. The list gives pairs of names (Lemma's, ONNX's); other attributes are not converted. An
-// attribute that the ONNX node lacks gets Lemma's default, which must equal ONNX's.
+// Make the import and the export of an operator that equals the ONNX operator `op_type`, except for
+// attribute names. `attrs` gives pairs of names (Lemma's, ONNX's); other attributes are not
+// converted. An attribute that the ONNX node lacks gets Lemma's default, which must equal ONNX's.
 using AttrNames = std::vector<std::pair<std::string, std::string>>;
 OnnxImporter ImportAs(std::string op_type, std::string our_op, AttrNames attrs = {});
 std::function<absl::Status(OnnxExport&)> ExportAs(std::string op_type, AttrNames attrs = {});

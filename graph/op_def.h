@@ -45,7 +45,7 @@ class OpContext;
 // Imports one ONNX operator; returns its outputs in ONNX's order.
 struct OnnxImporter {
   // "Gelu", or "com.microsoft.Gelu" for an operator of a domain other than ONNX's own. In imports
-  // for training, "training.Dropout" takes the place of "Dropout".
+  // for training, the importer "training.Dropout" takes the place of the importer "Dropout".
   std::string op_type;
   std::function<absl::StatusOr<std::vector<Value>>(OnnxImport&)> import;
 };
@@ -63,8 +63,9 @@ struct OpDef {
   int max_inputs = 1;                    // or kVariadic
   std::vector<AttrSpec> attrs;
   std::function<absl::Status(OpContext&)> define;  // errors by LEMMA_REQUIRE or OpContext::Fail
-  // Whether f(a, b) = f(b, a) for the first two inputs. Used in matching, derivations and the
-  // generator only; tested against the definition.
+  // Whether f(a, b) = f(b, a) for the first two inputs. Proofs do not use this field; matching,
+  // derivations, canonical texts of rules, the generator and the certificate checker do. Tested
+  // against the definition.
   bool commutative = false;
   // Applications for the conformance suite, with edge cases: "(f32[2,3], f32[3]) {axis = 1}".
   std::vector<std::string> examples;
@@ -72,7 +73,7 @@ struct OpDef {
   // Emits the ONNX nodes for one application. Absent: the operator cannot be exported.
   std::function<absl::Status(OnnxExport&)> onnx_export;
   // Builds the gradients with respect to the inputs from ordinary operators. Returns one value per
-  // input, empty if the gradient is zero everywhere. Absent: not differentiable.
+  // input; an empty value if the gradient is zero everywhere. Absent: not differentiable.
   std::function<absl::StatusOr<std::vector<Value>>(GradientBuilder&)> gradient;
   // Whether the operator converts small floats. Other operators may only move them.
   bool converts_small_floats = false;
@@ -143,13 +144,13 @@ class OpContext {
     return Reduce(ReduceKind::kSum, extents, body);
   }
 
-  // For an OpDef::define whose requirements depend on bodies: the function must do all its work in
-  // `build`. Calls `build` once, with a context that builds bodies: this context or, in kTypesOnly
-  // mode, a new one for the same inputs and attributes. The outputs and requirements of a new
-  // context then replace those of this context.
+  // For an OpDef::define whose requirements depend on bodies: such a function must do all its work
+  // in `build`. DefineInFull calls `build` once, with a context that builds bodies: this context
+  // or, in kTypesOnly mode, a new context for the same inputs and attributes. The outputs and
+  // requirements of a new context then replace the outputs and requirements of this context.
   absl::Status DefineInFull(absl::FunctionRef<absl::Status(OpContext&)> build);
-  // Sets the whole definition at once, instead of adding outputs one by one. It must be a
-  // definition for this context's inputs.
+  // Sets the whole definition at once, instead of adding outputs one by one. `definition` must be
+  // for this context's inputs.
   void Adopt(Definition definition);
 
   const std::vector<Guard>& requirements() const { return requirements_; }
@@ -178,9 +179,9 @@ class OpContext {
     }                                                   \
   } while (false)
 
-// Fills in defaults and converts integers given for float attributes; CompleteAttrs also converts
-// lists of integers. InvalidArgument if an attribute is unknown, missing or of another kind.
-// CompleteExprAttrs also refuses a symbol where AttrSpec::symbolic is false.
+// Fill in defaults, and convert integers that are given for float attributes; CompleteAttrs also
+// converts lists of integers. InvalidArgument if an attribute is unknown, missing or of another
+// kind; for CompleteExprAttrs, also if it is a symbol although AttrSpec::symbolic is false.
 absl::StatusOr<Attrs> CompleteAttrs(const OpDef& op, Attrs attrs);
 absl::StatusOr<ExprAttrs> CompleteExprAttrs(const OpDef& op, ExprAttrs attrs);
 
@@ -200,10 +201,10 @@ struct OpMeaning {
   std::vector<Guard> requirements;
 };
 // `attrs` must be complete. Errors are as in InferTypes, but an undecided requirement is not an
-// error: it is returned.
+// error: it is in OpMeaning::requirements.
 absl::StatusOr<OpMeaning> Define(const OpDef& op, std::vector<ExprType> inputs,
                                  const ExprAttrs& attrs);
-// The same without the requirements: the caller ensures them by InferTypes.
+// The definition alone. The caller must have checked the requirements, with InferTypes.
 absl::StatusOr<Definition> Define(const OpDef& op, absl::Span<const TensorType> inputs,
                                   const Attrs& attrs);
 

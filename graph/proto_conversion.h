@@ -18,9 +18,9 @@ bool IsGraphProto(absl::string_view bytes);
 // exceed protobuf's limit of 2 GiB. The caller ensures that no size in the graph is symbolic.
 absl::StatusOr<std::string> SerializeGraph(const Graph& graph);
 
-// Checks everything it reads: it infers the types again and compares them. Errors are
-// InvalidArgument and begin with `file`, the name of the bytes in messages. After the name,
-// an error in a node gives the node's number and operator.
+// Checks everything that it reads: for example, it infers the types again and compares them. Errors
+// are InvalidArgument and begin with `file`, the name of the bytes in messages. For an error in a
+// node, the node's number and operator follow.
 absl::StatusOr<Graph> DeserializeGraph(absl::string_view bytes, absl::string_view file = "proto");
 
 }  // namespace lemma

@@ -15,13 +15,14 @@ using ValueMap = absl::flat_hash_map<Value, Value>;
 // value have the same type; the process aborts only if the type of an output changes. Replacements
 // are not rewritten: keys that occur inside them stay. Names and labels stay; the label of a
 // replaced value goes to its replacement. *changed, if given, becomes a map from each value that
-// changed to its new value; it contains `replacements`. Linear in the size of the graph.
+// changed to its new value; it contains `replacements`. The time is linear in the size of the
+// graph.
 Graph ReplaceValues(const Graph& graph, const ValueMap& replacements, ValueMap* changed = nullptr);
 
 // The same, except that replacements are rewritten too: they may depend on keys, and each use of a
-// key in them becomes the key's replacement. No replacement may be a key itself. *changed maps only
-// the keys and the other changed values whose new values the result depends on. nullopt if a
-// replacement would depend on itself.
+// key in them becomes the key's replacement. No replacement may be a key itself. *changed contains
+// only the keys and other values whose new values the result depends on. nullopt if a replacement
+// would depend on itself.
 std::optional<Graph> ReplaceValuesEverywhere(const Graph& graph, const ValueMap& replacements,
                                              ValueMap* changed = nullptr);
 

@@ -48,13 +48,13 @@ class Tensor {
   // Uninitialized values in a buffer aligned to 64 bytes. ResourceExhausted if the allocation
   // fails; Unimplemented for an opaque element type.
   static absl::StatusOr<Tensor> Allocate(TensorType type);
-  // Every element is `value`, converted to the element type: rounded to a float, or truncated and
-  // limited to the range of an integer type, where NaN becomes 0; a bool is 1 unless `value` is 0.
-  // Errors as in Allocate.
+  // Every element is `value`, converted to the element type. For a float type, `value` is rounded.
+  // For an integer type, it is truncated and limited to the type's range, and NaN becomes 0. A bool
+  // is 1 unless `value` is 0. Errors as in Allocate.
   static absl::StatusOr<Tensor> Filled(TensorType type, double value);
-  // `values` in row-major order, converted in the same way; InvalidArgument if their number is not
-  // the number of elements of `type`. For u64, pass FromInts a number >= 2^63 as the negative
-  // number with the same bits.
+  // `values` in row-major order, converted as in Filled. InvalidArgument if their number is not the
+  // number of elements of `type`; other errors as in Allocate. For u64, pass FromInts a number
+  // >= 2^63 as the negative number with the same bits.
   static absl::StatusOr<Tensor> FromDoubles(TensorType type, absl::Span<const double> values);
   static absl::StatusOr<Tensor> FromInts(TensorType type, absl::Span<const int64_t> values);
   // A tensor whose buffer is *values, such as a part of a mapped file. The tensor shares ownership
@@ -102,7 +102,7 @@ class Tensor {
   Tensor Reshaped(Shape shape) const;
   // Stable hash of type and bytes; computed once, and 0 without a buffer. Thread-safe.
   uint64_t ContentHash() const;
-  // Whether types and bytes agree (so NaN equals itself, and 0 differs from -0).
+  // Whether types and bytes agree: a NaN equals a NaN of the same bits, and 0 differs from -0.
   bool SameBytes(const Tensor& other) const;
 
  private:

@@ -4,8 +4,9 @@
 // returns the new state as outputs; the stepper (runtime/stepper.h) gives the outputs to the inputs
 // of the next step. An output and its input are linked by their names alone, because every model
 // file keeps names: the input NAME and the output NAME.next are one state variable. An input
-// without such an output may be the cache of a decoder: the inputs past_key_values.NAME and
-// past_NAME form state variables with the outputs present.NAME and present_NAME.
+// without such an output may be the cache of a decoder: the input past_key_values.NAME forms a
+// state variable with the output present.NAME, and the input past_NAME with the output
+// present_NAME.
 #ifndef LEMMA_GRAPH_TRAINING_STATE_H_
 #define LEMMA_GRAPH_TRAINING_STATE_H_
 

@@ -37,7 +37,7 @@ class ImportedNode : public OnnxImport {
   const OnnxAttr* FindAttr(absl::string_view name) const override;
 
   // Unimplemented if an input or attribute of the node was never read: the operator's importer may
-  // then have missed a part of the node's meaning. Call it after the operator's importer.
+  // then have missed a part of the node's meaning. To be called after the operator's importer.
   absl::Status CheckUnderstood() const;
 
  protected:
@@ -55,7 +55,7 @@ class ImportedNode : public OnnxImport {
   int used_outputs_;
   std::vector<Value> inputs_;  // an empty value stands for an absent input
   std::map<std::string, OnnxAttr, std::less<>> attrs_;
-  std::set<std::string, std::less<>> opaque_attrs_;  // names; no importer reads these kinds
+  std::set<std::string, std::less<>> opaque_attrs_;  // names of attributes such as graphs and types
   std::set<int> inputs_read_;
   mutable std::set<std::string, std::less<>> attrs_read_;
 };

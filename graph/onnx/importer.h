@@ -73,7 +73,8 @@ struct Result {
   Result(std::vector<Value> items) : sequence(std::move(items)) {}  // NOLINT
 };
 
-// A branch of an If: the If's condition, and the value with which the branch is taken.
+// A branch of an If: the If's condition, and the value of the condition for which the branch is
+// taken.
 struct BranchSide {
   Value condition;
   bool holds = false;
@@ -94,16 +95,16 @@ class ModelImporter {
   ModelImporter(onnx::ModelProto* model, const ImportOptions& options, std::string folder,
                 std::vector<RawBytes> values = {});
   absl::StatusOr<ImportedModel> Run();  // to be called once
-  // After a run that failed at an operator: the sizes, as in UsualSizes, of the symbolic dimensions
-  // that this operator reads; dimensions of usual size 1 are left out if there are others. Empty if
-  // the operator reads no symbolic dimensions.
+  // After a run that failed at an operator: the symbolic dimensions that this operator reads, with
+  // their sizes as in UsualSizes. Dimensions of usual size 1 are left out if there are others.
+  // Empty if the operator reads no symbolic dimensions.
   const DimValues& needed_sizes() const { return needed_sizes_; }
-  // After a run: the sizes that operators need to be longer (AskFor).
+  // After a run: the sizes that are too short for operators (AskFor).
   const std::vector<AskedSize>& asked_sizes() const { return asked_sizes_; }
-  // After a run: sizes of all symbolic dimensions of inputs, chosen so that they fit together
-  // (graph/sizes/totals.h). Sizes from ImportOptions::dims and from given or default values of
-  // inputs are kept; the others are usual sizes (UsualSize in graph/sizes/symbolic_size.h), changed
-  // where a sum requires it.
+  // After a run: sizes of all symbolic dimensions of inputs. Sizes from ImportOptions::dims and
+  // from given or default values of inputs are kept. The others are usual sizes (UsualSize in
+  // graph/sizes/symbolic_size.h); FitTotals (graph/sizes/totals.h) changes them where one dimension
+  // is the sum of others.
   DimValues UsualSizes() const;
   // After a run: the sizes that given or default values of inputs have in dimensions that stay
   // symbolic.
@@ -115,23 +116,25 @@ class ModelImporter {
   // The value's elements, if they are known: a payload, or the result of a small computation from
   // payloads and from given or default values of inputs.
   std::optional<Tensor> Known(const Value& value);
-  // The same without values of inputs, for operators that can be imported without constants.
+  // As Known, but without values of inputs: for operators that can be imported without constants.
   std::optional<Tensor> KnownWithoutInputs(const Value& value);
-  // Known for what decides how often a loop is executed (ImportOptions::keeps_loops).
+  // As Known, for a value that decides how often a loop is executed: without given values of inputs
+  // if ImportOptions::keeps_loops is true.
   std::optional<Tensor> KnownForLoop(const Value& value);
-  // As Known for integers that are used as sizes: an element may be a symbolic size
+  // As Known, for integers that are used as sizes: an element may be a symbolic size
   // (graph/sizes/symbolic_size.h). For integers that are used otherwise, call Known.
   std::optional<Tensor> KnownSizes(const Value& value);
   // The results of `op`, applied to `inputs`. They are computed at once, and become constants, if
-  // all inputs are constants and the results are small (kMaxFoldElements); see also WidensIntegers
-  // (fold.h).
+  // all inputs are constants, the results are small (kMaxFoldElements), and WidensIntegers (fold.h)
+  // is false.
   absl::StatusOr<std::vector<Value>> Apply(absl::string_view op, std::vector<Value> inputs,
                                            Attrs attrs);
   // The declared type of a value; nullopt if there is none, or if a size is still unknown after
   // symbolic dimensions are replaced by their sizes.
   std::optional<TensorType> DeclaredType(const Scope& scope, const std::string& name);
 
-  // The results of `graph`, one per output. `scope` must hold its inputs and the names it captures.
+  // The results of `graph`, one per output. `scope` must hold the inputs of `graph` and the names
+  // that `graph` captures.
   absl::StatusOr<std::vector<Result>> ImportSubgraph(const onnx::GraphProto& graph, Scope* scope);
 
   // The same for a branch of an If that may be invalid at the given sizes. After an error,
@@ -140,10 +143,10 @@ class ModelImporter {
                                                 const BranchSide& side);
   // Records the operators that compute the results of both branches of the If `node`, which
   // TryBranch imported. `chooses_size`: whether the branches give a result different sizes. Returns
-  // whether one of these operators is also in a branch of another If, and one of the two branches
-  // may be taken without the other. Equal operators are one node, so no single condition would say
-  // whether such a node is executed. Another If counts only if it or this If gives a result
-  // different sizes.
+  // whether one of these operators is shared with a branch of another If. Equal operators are one
+  // node, so no single condition would say whether a shared node is executed. A shared operator
+  // does not count if one of the two branches is inside the other, if both Ifs are in the same
+  // branch and have the same condition, or if neither If gives a result different sizes.
   bool SharesOperators(const onnx::NodeProto& node, const Scope& scope, const Value& condition,
                        const std::vector<Result> (&results)[2], bool chooses_size);
   // To be called if only one branch of the If `node` could be imported, with the results `other`.
@@ -155,11 +158,12 @@ class ModelImporter {
                                                  const absl::Status& failed,
                                                  const std::vector<Result>& other,
                                                  const Scope& scope);
-  // To be called if the branches of the If `node` give some results different sizes. `results`: of
-  // else_branch and of then_branch, all of them tensors; `differing`: the results that differ, in
-  // order. Returns their values, each of which an opaque If by `condition`, a scalar, chooses from
-  // what the branches of `node` computed (graph/onnx/run_time/choosing_if.h). Unimplemented if the
-  // type of a result is not known, or if the If may draw random numbers.
+  // To be called if the branches of the If `node` give some results different sizes. `results`: the
+  // results of else_branch, then those of then_branch; all must be tensors. `differing`: the
+  // positions of the results whose sizes differ, ascending. Returns the values of these results.
+  // For each of them, an opaque If on the scalar `condition` chooses between the values of the two
+  // branches (graph/onnx/run_time/choosing_if.h). Unimplemented if the type of a result is not
+  // known, or if the If `node` may draw random numbers.
   absl::StatusOr<std::vector<Value>> KeepChoice(const onnx::NodeProto& node, const Value& condition,
                                                 const std::vector<Result> (&results)[2],
                                                 const std::vector<size_t>& differing,
@@ -187,7 +191,7 @@ class ModelImporter {
   void FindChannelBlock();
   absl::Status ReadInitializers(const onnx::GraphProto& graph, Scope* scope);
   // The values of an initializer of the main graph, for its tensor to share; they may be moved out
-  // of the message.
+  // of the ONNX message. Empty if the initializer is small: its tensor then copies the values.
   RawBytes TakeValues(int initializer);
   // Finds the inputs that have given values.
   void TakeGivenValues();
@@ -252,19 +256,19 @@ class ModelImporter {
   // Computes the result of TypesOfBranches, without branch_types_.
   std::vector<std::optional<OpenType>> ImportTypesOfBranches(const onnx::NodeProto& node,
                                                              const Scope& scope);
-  // The same for one result with the type `type`.
+  // Makes one result of the public KeepChoice: the output `output` of the If, of type `type`.
   absl::StatusOr<Value> KeepChoice(const std::string& output, const Value& condition,
                                    const Value& then, const Value& otherwise, TensorType type,
                                    const Scope& scope);
-  // Whether one branch of the If `node`, then_branch if `holds`, otherwise else_branch, declares
-  // the types of `other` for its results.
+  // Whether a branch of the If `node` declares that its results have the types of `other`. The
+  // branch is then_branch if `holds`, otherwise else_branch.
   bool DeclaresTypes(const onnx::NodeProto& node, bool holds, const std::vector<Result>& other,
                      const Scope& scope);
   // The type that the model declares for a value; its sizes may be unknown. nullopt: there is none.
   std::optional<OpenType> DeclaredOpenType(const Scope& scope, const std::string& name) const;
-  // The type with new result sizes in place of the unknown ones. A new size is named OUTPUT.AXIS,
-  // or as the model declares it if that name ends with .AXIS; `bounds` gives upper limits by axis,
-  // where known.
+  // The type with new result sizes in place of the unknown sizes. A new size has the name that the
+  // model declares if this name ends with .AXIS, otherwise the name OUTPUT.AXIS. `bounds`: by axis,
+  // an upper limit of the size, if one is known.
   absl::StatusOr<TensorType> WithResultSizes(const OpenType& type, const std::string& output,
                                              const Scope& scope,
                                              const std::vector<std::optional<int64_t>>& bounds);
@@ -281,7 +285,7 @@ class ModelImporter {
   // a value that has this size. Otherwise nothing would compute this value if only its size is
   // used.
   void KeepMakers(std::vector<Value>* results) const;
-  // `value` is a result of `node`. Returns a weight named like node.output(0) if `value` is a
+  // `value` is a result of `node`. Returns a weight with the name node.output(0) if `value` is a
   // constant that holds trained values, otherwise `value`.
   Value PromoteToWeight(const onnx::NodeProto& node, const Value& value);
 
@@ -298,17 +302,17 @@ class ModelImporter {
   ImportedModel result_;
   Scope main_;
   std::vector<std::string> input_names_;
-  std::vector<BranchSide> sides_;  // the branches around what is imported now, outermost first
+  std::vector<BranchSide> sides_;  // the branches around the node imported now, outermost first
   struct Place {
     std::vector<BranchSide> sides;
     bool chooses_size = false;
   };
   absl::flat_hash_map<const Node*, Place> places_;  // of operators in branches
-  std::vector<Value> placed_;                       // keeps them alive
+  std::vector<Value> placed_;                       // keeps the nodes in places_ alive
   std::map<std::string, Tensor> given_;             // by input
   std::map<std::string, int64_t> bound_dims_;
   DimValues usual_sizes_;              // of dimensions that stay symbolic
-  std::set<std::string> valued_dims_;  // dimensions sized by input values
+  std::set<std::string> valued_dims_;  // dimensions of inputs with values
   DimValues needed_sizes_;
   std::vector<AskedSize> asked_sizes_;
   std::set<std::string> dim_names_;  // names of dimensions, without expressions over dimensions
@@ -325,8 +329,9 @@ class ModelImporter {
   absl::flat_hash_map<std::string, Value> makers_;  // by result size: a value that has it
   mutable bool has_odd_numbers_ = false;            // whether MistakesForSize saw such a number
   absl::flat_hash_set<std::string> draws_;  // marks of nodes that may draw (kDrawMark in opaque.h)
-  // Which values of inputs Known may use: none; default values only; also given values of up to 64
-  // elements that are no floats; all. Values that are data must not become part of the graph.
+  // Which values of inputs Known may use. kNoInputs: none. kNone: default values. kIntegers: also
+  // given values of up to 64 elements that are not floats. kAll: all. Values that are large or
+  // floats are the data of one run; a graph that depends on them holds only for this data.
   enum class Use { kNoInputs, kNone, kIntegers, kAll };
   Use use_ = Use::kAll;
   absl::flat_hash_map<Value, std::optional<Tensor>> known_[4];  // by use
@@ -334,18 +339,21 @@ class ModelImporter {
   std::shared_ptr<OnnxOrigin> origin_ = std::make_shared<OnnxOrigin>();
   // By name of a list: the position in origin_->nodes of the node that makes it.
   absl::flat_hash_map<std::string, size_t> list_makers_;
-  // Results of TypesOfBranches. The key is a hash of the If, `use_` and the operator sets, and the
-  // values that the If reads.
+  // Results of TypesOfBranches. The key has two parts: a hash of the If, `use_` and the operator
+  // sets; and the values that the If reads.
   absl::flat_hash_map<std::pair<std::string, std::vector<Value>>,
                       std::vector<std::optional<OpenType>>>
       branch_types_;
-  std::vector<Value> asked_;  // the arguments of Known since the last node of the main graph
+  // The arguments of Known and KnownSizes during the import of the current node of the main graph.
+  std::vector<Value> asked_;
 };
 
-// Whether the sizes of the operator's results may depend on values of its operands.
+// Whether the operator is NonZero, NonMaxSuppression, Unique, Compress or ImageDecoder, whose
+// results have sizes that depend on values of the operands.
 bool HasOpenResults(const onnx::NodeProto& node);
 
-// Whether there is an importer for the operator, in this operator set of the default domain.
+// Whether there is an importer for the operator, in this operator set of the default domain. False
+// if both Lemma and a file of definitions give the operator a meaning.
 bool HasImporter(const onnx::NodeProto& node, int opset);
 
 // `domain`, but "" for the default domain, whose other name is "ai.onnx".

@@ -1,4 +1,4 @@
-// The types of an ONNX node's outputs, by ONNX's own inference. Internal to graph/onnx.
+// Infers the types of an ONNX node's outputs, with ONNX's own inference. Internal to graph/onnx.
 #ifndef LEMMA_GRAPH_ONNX_INFER_TYPES_H_
 #define LEMMA_GRAPH_ONNX_INFER_TYPES_H_
 
@@ -31,11 +31,10 @@ struct KnownValue {
 // does not find are left out. ONNX sees a symbolic size of an operand as an unknown size with a
 // name. `values` are the values that the node and its subgraphs read, by name. For Cast, CastLike,
 // QuantizeLinear and DequantizeLinear, a rule of Lemma gives the type in every operator set. For
-// other nodes, the result is empty if the model, or one of its functions, is of an operator set
-// after 17, and one of its nodes (also in subgraphs) has an operator whose type rules changed after
-// set 17. It is also empty for a convolution whose weight and input have different ranks. ONNX's
-// inference runs in a process of its own, for at most 2 s of CPU time; if it fails, the result is
-// empty.
+// other nodes, the result is empty in three cases: the node is a convolution whose weight and input
+// have different ranks; ONNX's inference fails; or the model, or one of its functions, is of an
+// operator set after 17 and contains (also in subgraphs) an operator whose type rules changed
+// after set 17. ONNX's inference runs in a process of its own, for at most 2 s of CPU time.
 std::map<std::string, OpenType> InferredTypes(onnx::ModelProto model,
                                               const std::map<std::string, KnownValue>& values);
 

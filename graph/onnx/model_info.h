@@ -19,8 +19,8 @@ struct OnnxOrigin;  // graph/onnx/origin/origin.h
 // graph, `dims` has the graph's sizes.
 struct OnnxPort {
   std::string name;
-  // By axis: "3", the name of a symbolic dimension, or "?" for a size without either. Empty if the
-  // model declares no shape, and for a scalar.
+  // By axis: a number such as "3", the name of a symbolic dimension, or "?" for a size with
+  // neither. Empty if the model declares no shape, and for a scalar.
   std::vector<std::string> dims;
 };
 
@@ -48,7 +48,7 @@ struct OnnxInfo {
   std::map<std::string, Tensor> defaults;
   // Files with the values of weights, relative to the model's folder; each once.
   std::vector<std::string> data_files;
-  // Those of `data_files` that are mapped into memory. Weights may share the mapped bytes.
+  // The files in `data_files` that are mapped into memory. Weights may share the mapped bytes.
   std::vector<std::shared_ptr<const MappedFile>> mapped_files;
   OnnxChange change;
   // The model itself, so that exports can keep its unchanged nodes; nullptr if there is none.

@@ -23,12 +23,13 @@ std::vector<std::string> CapturedNames(const onnx::GraphProto& graph);
 std::vector<std::string> NamesRead(const onnx::NodeProto& node);
 
 struct NodeOrder {
-  std::vector<int> nodes;  // positions of the nodes that `outputs` need, operands before users
-  std::vector<std::string> used;  // sorted: `outputs` and the names that `nodes` read
+  std::vector<int> nodes;  // positions of the nodes that the outputs need, operands before users
+  std::vector<std::string> used;  // sorted: the outputs and the names that these nodes read
 };
+// Orders the nodes that `outputs` need. Keeps the order of `nodes` where possible.
 // `given` tells whether a name has a value without a node: an input, an initializer or a name of an
-// outer graph. Keeps the order of `nodes` where possible. InvalidArgument, with the node's or
-// output's name, for a cycle, an undefined name, or a name defined twice.
+// outer graph. InvalidArgument, with the node's or output's name, for a cycle, an undefined name,
+// or a name defined twice.
 absl::StatusOr<NodeOrder> OrderNodes(const NodeList& nodes,
                                      const std::function<bool(const std::string&)>& given,
                                      const std::vector<std::string>& outputs);

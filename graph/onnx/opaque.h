@@ -1,12 +1,12 @@
 // Packs ONNX nodes that Lemma does not interpret into opaque operators, and unpacks them at export.
 // Internal to graph/onnx.
 //
-// The payload is an ONNX model of one node, serialized. It keeps the operator sets of the domains
-// that the node and its subgraphs use, and the model's functions that it needs. Each name in it is
-// replaced by a letter and a number: "i0" is an input, "o1" an output, "c2" a value that a subgraph
-// captures, "l3" a value inside a subgraph. So equal nodes give equal bytes, even if their values
-// have different names. A node that may draw random numbers equals no other node: a number in its
-// doc_string identifies it, in exported models too.
+// The payload is a serialized ONNX model of one node. The model keeps the operator sets of the
+// domains that the node and its subgraphs use, and the functions that the node needs. Each name of
+// a value is replaced by a letter and a number: "i0" is an input, "o1" an output, "c2" a value that
+// a subgraph captures, "l3" a value inside a subgraph. So equal nodes give equal bytes, even if
+// their values have different names. A node that may draw random numbers equals no other node: a
+// number in its doc_string identifies it, in exported models too.
 #ifndef LEMMA_GRAPH_ONNX_OPAQUE_H_
 #define LEMMA_GRAPH_ONNX_OPAQUE_H_
 
@@ -32,8 +32,8 @@ struct OpaqueNode {
 };
 // A model's functions by "domain:name"; the default domain is "".
 using FunctionMap = absl::flat_hash_map<std::string, const onnx::FunctionProto*>;
-// `opsets`: the model's operator sets by domain. `mark`: the doc_string of the node in the payload;
-// "" for none.
+// Packs the node. `opsets`: the model's operator sets by domain. `mark`: the doc_string of the node
+// in the payload; "" for none.
 OpaqueNode PackOpaque(const onnx::NodeProto& node, const std::map<std::string, int>& opsets,
                       const FunctionMap& functions, const std::string& mark);
 
@@ -55,7 +55,7 @@ bool MayDraw(const onnx::NodeProto& node, const FunctionMap& functions);
 // Calls `visit` for the node and the nodes in its subgraphs.
 void VisitSubnodes(const onnx::NodeProto& node,
                    const std::function<void(const onnx::NodeProto&)>& visit);
-// The functions that the node calls, directly or through other functions.
+// The functions that the node or its subgraphs call, directly or through other functions.
 std::vector<const onnx::FunctionProto*> FunctionsCalled(const onnx::NodeProto& node,
                                                         const FunctionMap& functions);
 // Replaces names of values in the node's subgraphs: each key of `names` by its value.

@@ -25,9 +25,10 @@ absl::StatusOr<std::vector<Result>> ImportFlexAttention(ModelImporter& importer,
                                                         const onnx::NodeProto& node,
                                                         const Scope& scope);
 
-// Whether `node` is a Loop whose limit or first condition is not known, or whose limit is above
-// 1024, or a Scan whose length is symbolic or above 1024. Such a loop is not unrolled, except for a
-// Loop whose condition is known to end it earlier.
+// Whether `node` is one of these: a Loop whose limit on the number of iterations is above 1024 or
+// not known, a Loop whose first condition is not known, or a Scan whose length is symbolic or above
+// 1024. Such a loop is not unrolled, with one exception: a Loop whose condition is known to end it
+// after at most 1024 iterations.
 bool IsLongLoop(ModelImporter& importer, const onnx::NodeProto& node, const Scope& scope);
 
 // FindStructural for the operators on lists of tensors (sequences.cc).
@@ -37,11 +38,11 @@ namespace structural {
 
 // Unimplemented: "unsupported: OP (reason)".
 absl::Status Unsupported(const onnx::NodeProto& node, absl::string_view reason);
-// The attribute `name` of the node, which owns it; nullptr if there is none or, for FindGraph, if
-// it is not a graph.
+// The attribute `name` of the node, owned by the node; nullptr if there is none. FindGraph returns
+// its graph; nullptr also if the attribute is not a graph.
 const onnx::AttributeProto* FindAttribute(const onnx::NodeProto& node, absl::string_view name);
 const onnx::GraphProto* FindGraph(const onnx::NodeProto& node, absl::string_view name);
-// `fallback` if the node does not have the attribute.
+// The value of the attribute `name`, or `fallback` if the node does not have the attribute.
 int64_t IntAttribute(const onnx::NodeProto& node, absl::string_view name, int64_t fallback);
 // False if the optional input `i` is absent.
 bool HasInput(const onnx::NodeProto& node, int i);
@@ -58,7 +59,8 @@ absl::StatusOr<Value> Reshape(ModelImporter& importer, const Value& x, Shape sha
 absl::StatusOr<Value> Stack(ModelImporter& importer, const std::vector<Value>& items, int64_t axis);
 absl::StatusOr<std::vector<Value>> Unstack(ModelImporter& importer, const Value& x, int64_t axis);
 
-// A scope for a subgraph of a node in `scope`; it sees the outer names. `scope` must outlive it.
+// A new scope for a subgraph of a node in `scope`. It sees the names of `scope`, which must outlive
+// it.
 Scope Inside(const Scope& scope);
 // Binds `name` in *scope to `result`, which is a value or a list.
 void Bind(const std::string& name, const Result& result, Scope* scope);

@@ -15,11 +15,12 @@ struct NamedTensor {
   Tensor tensor;
 };
 
-// Reads a serialized TensorProto. InvalidArgument if `bytes` is not a TensorProto or its data do
-// not fit its shape. Unimplemented ("unsupported: values of element type string") for a type that
-// Lemma lacks or does not store.
+// Reads a serialized TensorProto. InvalidArgument if `bytes` is not a TensorProto, if its data do
+// not fit its shape, or if its data are external. Unimplemented ("unsupported: values of element
+// type string") for a type that Lemma lacks or does not store.
 absl::StatusOr<NamedTensor> ParseTensorProto(absl::string_view bytes);
-// Reads a file. Locations of external data are relative to its folder. Errors begin with the path.
+// Reads a file, and its external data. Locations of external data are relative to the file's
+// folder. Errors begin with the path.
 absl::StatusOr<NamedTensor> ReadTensorProto(const std::string& path);
 
 std::string SerializeTensorProto(absl::string_view name, const Tensor& tensor);

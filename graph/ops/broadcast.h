@@ -12,9 +12,9 @@
 
 namespace lemma::ops {
 
-// Whether `dim` is the constant 1, so that its only element repeats along a larger axis. A symbol
-// never repeats: it must equal the other size. So a rule with symbolic sizes fixes which dimensions
-// repeat.
+// Whether `dim` is the constant 1, so that its only element repeats along a larger axis. A symbolic
+// size never repeats: it must equal the other size. So a rule with symbolic sizes fixes which
+// dimensions repeat.
 bool Repeats(const IndexExpr& dim);
 
 // The shape that all of `shapes` broadcast to, aligned at the right. If it is undecided whether two
@@ -25,7 +25,7 @@ absl::StatusOr<Idx> BroadcastDims(OpContext& c, absl::Span<const Idx> shapes);
 absl::StatusOr<Idx> BroadcastDims(OpContext& c);
 
 // The index in a tensor of shape `dims` that is read for element `out` of the broadcast shape.
-// If `out` has more dimensions than `dims`, its last ones are used.
+// If `out` has more dimensions than `dims`, the last dimensions of `out` are used.
 Idx BroadcastIndex(const Idx& dims, const Idx& out);
 
 // The shape that `a` and `b` broadcast to; nullopt if there is none. For importers. A symbolic size

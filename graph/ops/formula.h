@@ -18,9 +18,8 @@ namespace lemma {
 // end.
 //
 // An empty value stands for a zero of any shape: a sum leaves it out, and a product with it is
-// empty too. Formula simplifies multiplication by 1, addition of 0 and arithmetic on constants of
-// one element, also on such constants that were expanded, so that such operators do not appear in
-// graphs.
+// empty too. Formula simplifies multiplication by 1, addition of 0, and arithmetic on constants of
+// one element, expanded or not. So graphs do not contain such operators.
 class Formula {
  public:
   // The type of ApplyOp (graph/builder.h).
@@ -49,6 +48,7 @@ class Formula {
   static std::optional<double> Uniform(const Value& x);
 
   // Element-wise; shapes broadcast. A number becomes a scalar of the other operand's element type.
+  // If `a` is empty, the result for a number `b` is empty, also for Add.
   Value Add(const Value& a, const Value& b);
   Value Sub(const Value& a, const Value& b);
   Value Mul(const Value& a, const Value& b);
@@ -74,8 +74,9 @@ class Formula {
   // Exchanges the last two dimensions.
   Value MatrixTranspose(const Value& x);
   Value Slice(const Value& x, std::vector<int64_t> starts, Shape sizes);
+  // Empty if a part is empty.
   Value Concat(std::vector<Value> parts, int64_t axis);
-  // If `x` is itself a cast from the 16-bit type `to` to f32 or f64, this is that cast's operand.
+  // If `x` is itself a cast from the 16-bit type `to` to f32 or f64, returns the operand of `x`.
   Value Cast(const Value& x, DType to);
 
  private:

@@ -8,8 +8,8 @@
 
 namespace lemma {
 
-// "128 <= seq", "n = 2*m and 3 <= m". Only an `or` inside an `and` has parentheses. A negation is
-// printed as Guard::ToString prints it.
+// The condition as text: "128 <= seq", "n = 2*m and 3 <= m". Only an `or` inside an `and` has
+// parentheses. A negation is printed as Guard::ToString prints it.
 std::string ConditionText(const Guard& condition);
 
 }  // namespace lemma

@@ -31,10 +31,10 @@ DimValues InputSizes(const Graph& graph, const DimValues& sizes);
 // range of its dimension, or if an operator does not take these sizes.
 absl::StatusOr<Graph> Specialize(const Graph& graph, const DimValues& values);
 
-// The values of symbolic dimensions at which the graph's inputs have the types `types`, one for
-// each input in order. InvalidArgument, with the input and its type, if there are no such values.
-// Each dimension must be the whole size of some axis of an input: `2*seq` alone does not give
-// `seq`.
+// The values of symbolic dimensions at which the graph's inputs have the types `types`, one type
+// for each input, in order. InvalidArgument, with the input and its type, if there are no such
+// values, or if a dimension is not by itself the size of an axis: an axis of size `2*seq` does not
+// give `seq`.
 absl::StatusOr<DimValues> BindDims(const Graph& graph, absl::Span<const TensorType> types);
 
 // Specializes many graphs that share nodes: each node is specialized once, and the result is kept

@@ -3,13 +3,13 @@
 // A size in a Shape, or among an operator's integer attributes, is a number or a symbolic size: an
 // expression over a model's symbolic dimensions, such as `2*seq + 1`. Equal expressions are the
 // same symbolic size, so shapes compare as vectors of integers, and graphs with symbolic sizes are
-// ordinary graphs: they are matched, rewritten and hashed as others are. Such graphs are written
-// only as ONNX, and cannot be executed; graph/sizes/specialize.h replaces their symbolic sizes by
-// numbers.
+// matched, rewritten and hashed like other graphs. Graphs with symbolic sizes are written only as
+// ONNX, and cannot be executed; graph/sizes/specialize.h replaces their symbolic sizes by numbers.
 //
-// A symbolic size is an int64_t of at least 2^62; its low bits are a hash of the expression. A
-// table of the process maps it to the expression (thread-safe). Code must not compute with it: to
-// add or multiply sizes, convert them to IndexExpr (ToExpr) first, as operators' definitions do.
+// A symbolic size is an int64_t of at least 2^62; its low bits are a hash of the expression. One
+// thread-safe table in the process maps symbolic sizes to their expressions. Code must not compute
+// with a symbolic size as a number: to add or multiply sizes, convert them to IndexExpr (ToExpr)
+// first, as operators' definitions do.
 #ifndef LEMMA_GRAPH_SIZES_SYMBOLIC_SIZE_H_
 #define LEMMA_GRAPH_SIZES_SYMBOLIC_SIZE_H_
 
@@ -29,7 +29,7 @@ namespace lemma {
 
 // The values that a symbolic dimension may have, from `least` to `most`, both included.
 struct SizeRange {
-  static constexpr int64_t kNoLimit = INT32_MAX;  // the greatest `most`; means that none is given
+  static constexpr int64_t kNoLimit = INT32_MAX;  // the greatest `most`; it means: no limit
   int64_t least = 1;
   int64_t most = kNoLimit;
 
@@ -61,8 +61,8 @@ std::optional<int64_t> ToSize(const IndexExpr& expr);
 
 // Parses an expression of numbers, dimensions, sums, differences, products, quotients rounded down
 // ("//"), parentheses, and the functions floor_div, mod, min and max, which SizeName prints. `dim`
-// gives the dimension of a name. nullopt if `text` is not such an expression or is nested more than
-// 50 deep, or if `dim` does not know a name.
+// returns the dimension with a name; nullopt if there is none. The result is nullopt if `text` is
+// not such an expression or is nested more than 50 deep, or if `dim` returns nullopt for a name.
 std::optional<IndexExpr> ParseSize(
     absl::string_view text, const std::function<std::optional<IndexExpr>(const std::string&)>& dim);
 // Whether `text` may be the name of a dimension, rather than an expression.
@@ -81,8 +81,8 @@ int64_t UsualSize(size_t axis, size_t rank);
 // Whether one of the sizes depends on a result size.
 bool HasResultSize(absl::Span<const int64_t> sizes);
 
-// Whether a condition on sizes is true for all values of the symbolic dimensions in their ranges
-// (true) or for none (false); nullopt if neither is known.
+// true if a condition on sizes is known to be true for all values of the symbolic dimensions in
+// their ranges; false if it is known to be false for all of them; otherwise nullopt.
 std::optional<bool> Decide(const Guard& guard);
 // Whether two expressions are known to have equal values for all values of their dimensions.
 bool AreEqual(const IndexExpr& a, const IndexExpr& b);
@@ -91,8 +91,8 @@ bool IsAtLeast(int64_t size, int64_t least);
 // The product of `sizes`, which may be symbolic, as a size. INT64_MAX if a number or coefficient
 // exceeds 64 bits.
 int64_t ProductOf(absl::Span<const int64_t> sizes);
-// a / b as a size, if b is known to divide a and not to be 0 (if a or b is symbolic: to be
-// positive); otherwise nullopt.
+// a / b as a size. nullopt unless b is known to divide a and known not to be 0; if a or b is
+// symbolic, b must be known to be positive.
 std::optional<int64_t> QuotientOf(int64_t a, int64_t b);
 // Whether a tensor of this shape may have no elements at some values of the symbolic dimensions.
 bool MayBeEmpty(absl::Span<const int64_t> shape);

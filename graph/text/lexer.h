@@ -31,7 +31,7 @@ struct Token {
   bool quoted = false;  // a kName in quotes: never a keyword; may also be a string
   uint64_t integer = 0;
   double real = 0;
-  Position position, end;  // where the token begins; just past its last character
+  Position position, end;  // of the token's first character; just past its last character
   // The comment lines directly above the token's line, without "#". Set only for the first token
   // after the comment, and only if no blank line lies between.
   std::string comment;

@@ -50,7 +50,7 @@ struct Expr {
   int64_t integer = 0;
   double real = 0;
   std::string text;  // a name, a string, or the called function: "+", "-", "*", "div", "f", …
-  std::vector<Expr> args;  // of a list or a call; a splice has one: the list
+  std::vector<Expr> args;  // of a list or a call; a splice has one argument: the list
   Position position;
 };
 
@@ -89,10 +89,11 @@ struct Target {
   std::optional<Type> type;
 };
 
+// A constant or an application of an operator.
 struct Statement {
   std::vector<Target> targets;
-  // A constant has `type` and, as its values, `payload`. An application of an operator has no
-  // `type`; the fields `op`, `args` and `attrs` belong to it.
+  // Only a constant has `type` and `payload`, which gives its values. Only an application has `op`,
+  // `args` and `attrs`.
   std::optional<Type> type;
   Payload payload;
   Name op;

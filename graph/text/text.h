@@ -1,6 +1,6 @@
 // Prints and parses the text form of graphs. A printed graph reads back as the same graph:
-// structure, names, labels and every bit of every payload. Graphs with symbolic sizes, and elided
-// payloads, do not read back. graph/text/syntax.h gives the grammar.
+// structure, names, labels and every bit of every payload. A graph with symbolic sizes or elided
+// payloads does not read back. graph/text/syntax.h gives the grammar.
 //
 //   graph two_heads(x: f32[8,64], wq: weight f32[64,32], b: weight f32[2] = [1.0, 2.0]) {
 //     q = matmul(x, wq)
@@ -31,7 +31,7 @@ struct ParseOptions {
 };
 
 // Parses a text that contains exactly one graph. Errors are InvalidArgument and begin with
-// "file:line:column: " (with "file: " if the number of graphs is wrong); the message names what
+// "file:line:column: " (with "file: " if the number of graphs is wrong). Syntax errors name what
 // would be accepted. If Tensor::Allocate fails for a payload, its error is returned.
 absl::StatusOr<Graph> ParseGraph(absl::string_view text, const ParseOptions& options = {});
 // All graphs of a text, in order; there may be none. Rules are skipped.

@@ -15,7 +15,8 @@
 
 namespace lemma::text {
 
-// Errors have the form of ErrorAt (lexer.h); they name the position of the next token.
+// The base class of a parser. Errors have the form of ErrorAt (lexer.h), at the position of the
+// next token.
 class TokenReader {
  public:
   // `tokens` ends with kEnd. `file` is the name of the text in errors; it must outlive the reader.
@@ -49,7 +50,7 @@ class TokenReader {
     Take();
     return true;
   }
-  // "expected WHAT, found …".
+  // The error "expected WHAT, found …" at the next token.
   absl::Status Expected(absl::string_view what) const {
     return ErrorAt(file_, Peek().position,
                    absl::StrCat("expected ", what, ", found ", Describe(Peek())));
@@ -60,7 +61,7 @@ class TokenReader {
     if (TryPunct(text)) return absl::OkStatus();
     return Expected(absl::StrCat("'", text, "'", why));
   }
-  // A text in double quotes.
+  // Takes a text in double quotes, and stores it in *string. The error is Expected(what).
   absl::Status ParseString(std::string* string, absl::string_view what) {
     if (Peek().kind != Token::Kind::kName || !Peek().quoted) return Expected(what);
     *string = Take().text;

@@ -17,8 +17,8 @@ int LastKnownOpset();
 // `broadcast`. Many operators had other forms before.
 constexpr int kBroadcastOpset = 7;
 
-// The operator set that introduced the version of the operator that is in force in `opset`; 0 if
-// the linked library does not know the operator.
+// The operator set that introduced the version of the operator that `opset` uses; 0 if the linked
+// library does not know the operator.
 int SinceOpset(const std::string& op_type, int opset);
 
 // By name of a value, its element type as a number of TensorProto.DataType; 0 or absent: unknown.
@@ -27,9 +27,9 @@ using ElementTypes = std::map<std::string, int>;
 // The reason why the node is not valid in operator set `opset` of the default domain: the first
 // part of the node that the set lacks, such as "attribute axis". The parts are the operator, the
 // numbers of inputs and outputs, the attributes and the types, in this order. "" if the node is
-// valid, or if `opset` is above LastKnownOpset(). Removes attributes that the set lacks if their
-// values are the defaults of the last known set. If the node is valid, adds the types of its
-// outputs to `types`.
+// valid, or if `opset` is above LastKnownOpset(). An attribute that the set lacks is no problem if
+// its value is the default in the last known set; the function removes such an attribute. If the
+// node is valid, the function adds the types of its outputs to `types`.
 std::string SchemaProblem(int opset, onnx::NodeProto* node, ElementTypes* types);
 
 }  // namespace lemma

@@ -29,7 +29,7 @@ struct ConversionContext {
 
 struct ConvertedNode {
   std::vector<onnx::NodeProto> nodes;  // operands before users; empty if there is a problem
-  std::string problem;                 // the form that the set lacks: "a computed axes"; else ""
+  std::string problem;                 // what the set lacks: "a computed axes"; "" if nothing
 };
 
 // Nodes of operator set `opset` that compute the same as `node` does in kExportOpset. `types` must

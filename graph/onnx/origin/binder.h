@@ -18,7 +18,8 @@ class Binder {
   explicit Binder(const OriginNode& node);
 
   // Binds inputs so that `pattern`, an expression over the node's inputs, becomes `value`. False if
-  // that is impossible; do not use the binder afterwards. Linear in the expression's size.
+  // that is impossible; then the binder must not be used any more. The time is linear in the
+  // expression's size.
   bool Match(const Value& pattern, const Value& value);
   // The value to which Match or Bind bound the input; empty while the input is free.
   Value Bound(const Value& input) const;

@@ -10,8 +10,8 @@
 namespace lemma {
 
 // The operators of `graph` that together compute the results of nodes of the imported model. An
-// export of the graph writes such a node as it was, unless a rewrite replaces one of its operators.
-// Empty if `info` has no origin.
+// export of the graph writes such a node as it was, unless a rewrite replaces one of the operators
+// that compute it. Empty if `info` has no origin.
 absl::flat_hash_set<const Node*> KeptBodies(const Graph& graph, const OnnxInfo& info);
 
 // The same, but only for the model's loops (GRU, Loop, LSTM, RNN, Scan, and DynamicQuantizeLSTM of

@@ -1,5 +1,5 @@
-// The ONNX model that a graph was imported from: each of its nodes, with the values that the import
-// made of it. Internal to graph/onnx.
+// Describes the ONNX model from which a graph was imported: each node of the model, with the values
+// that the import made of the node. Internal to graph/onnx.
 #ifndef LEMMA_GRAPH_ONNX_ORIGIN_ORIGIN_H_
 #define LEMMA_GRAPH_ONNX_ORIGIN_ORIGIN_H_
 
@@ -19,8 +19,8 @@ using NamedValue = std::pair<std::string, Value>;
 
 // A node of the model's graph, as the import understood it: its outputs are expressions over its
 // inputs. Importing the node with other inputs of the same types gives the same expressions over
-// those inputs, if the values in `asked` and all constants stay the same, and no other input
-// becomes a constant: the import computes what depends on constants only.
+// those inputs, under two conditions: the values in `asked` and all constants stay the same, and
+// no further input becomes a constant, since the import computes what depends on constants only.
 struct OriginNode {
   // Positions in the model's graph: of the node and, before it, of nodes that make lists of tensors
   // for it. Ascending.
@@ -28,8 +28,9 @@ struct OriginNode {
   std::vector<NamedValue> inputs;   // tensors that `nodes` read, in subgraphs too; each once
   std::vector<NamedValue> outputs;  // tensors that the node makes
   std::vector<Value> asked;         // values whose elements the import of the node looked up
-  bool makes_list = false;          // whether it makes a list of tensors: not written on its own
-  bool draws = false;               // whether it may draw random numbers
+  // Whether the node makes a list of tensors. It is written only with a node that reads the list.
+  bool makes_list = false;
+  bool draws = false;  // whether the node may draw random numbers
 };
 
 struct OnnxOrigin {

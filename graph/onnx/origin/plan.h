@@ -31,17 +31,18 @@ struct OriginPlan {
   absl::flat_hash_map<std::string, Value> named;
   // A name of each value that is not spelled.
   absl::flat_hash_map<Value, std::string> names;
-  // By spelled value. For an operator's result: its name, because a kept node or an output of the
-  // graph reads it under this name. For a constant or weight: the name of the value that it
-  // replaces; its own name is derived from this one.
+  // By spelled value, a name. An operator's result gets this name, because a kept node or an output
+  // of the graph reads the result under this name. For a constant or weight, it is the name of the
+  // value that the constant or weight replaces; the export derives a new name from it.
   absl::flat_hash_map<Value, std::string> wished;
-  // Spelled constants and weights that only kept nodes read, so the graph's nodes lack them.
+  // Spelled constants and weights that only kept nodes read. They are not among the graph's nodes.
   std::vector<Value> leaves;
 };
 
-// `usable` tells whether a node of the model may be written as it was. The plan depends only on the
-// graph, its labels, the origin and `usable`. If labels tell from which node each value comes, the
-// time is linear in the size of the graph plus the sizes of the nodes' expressions.
+// Makes the plan. `usable` tells whether a node of the model may be written as it was. The plan
+// depends only on the graph, its labels, the origin and `usable`. If labels tell from which node
+// each value comes, the time is linear in the size of the graph plus the sizes of the nodes'
+// expressions.
 OriginPlan PlanExport(const Graph& graph, const OnnxOrigin& origin,
                       const std::function<bool(const OriginNode&)>& usable);
 

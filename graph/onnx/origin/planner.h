@@ -16,22 +16,23 @@ namespace lemma {
 
 // Goes through the graph from its outputs to its inputs. An output of the graph asks for its value
 // under the output's name. A kept node asks for the values of its inputs under the names that these
-// inputs have in the model; after a rewrite, these may be other values than in the model. When a
-// value is asked for under a name, the planner looks for the model's node that makes this name. The
-// node is kept if its expressions, possibly with other inputs, give the value.
+// inputs have in the model; after a rewrite, the value of a name may differ from its value in the
+// model. When a value is asked for under a name, the planner looks for the model's node that makes
+// this name. The node is kept if its expressions, possibly with other inputs, give the value.
 class Planner {
  public:
   // `banned`: positions in origin.nodes of nodes that must not be kept. All arguments must outlive
   // the planner.
   Planner(const Graph& graph, const OnnxOrigin& origin, const absl::flat_hash_set<int>& banned);
   OriginPlan Run();  // to be called once
-  // After Run: whether the kept node is an If, and the graph no longer needs a result of it because
-  // a rewrite replaced this result, which the model reads. The If would compute it for nothing.
+  // After Run: whether the kept node number `number` is an If with a result that the model reads,
+  // but the graph no longer needs, because a rewrite replaced it. The If would compute this result
+  // for nothing.
   bool IsPartlyUsed(int number, const OriginPlan& plan) const;
 
  private:
   // Records that `value` has to be computed. `wish` is the name under which a kept node or an
-  // output reads it, or "".
+  // output reads the value; "" if a spelled node reads it.
   void Demand(const Value& value, const std::string& wish);
   void PlanOp(const NodePtr& node);
   // Tries the wished names of the value; returns whether the value then has a source (OriginPlan).
@@ -39,8 +40,8 @@ class Planner {
   // Looks for a node of the model that makes the value; returns whether the value has a source.
   bool FindSource(const Value& value);
   // Like FindSource, but looks only among nodes that have an output with the outermost operator of
-  // the value. Returns whether the value got the name of such an output; it may still have no
-  // source, if the kept node only passes it on, as Identity does.
+  // the value. Returns whether the value got the name of such an output. The value may still have
+  // no source: if the kept node only passes an input on, as Identity does.
   bool FindByOperator(const Value& value);
   // Gives the value the name of an output of one of the model's nodes, and keeps that node.
   bool Grant(const std::string& name, const Value& value);

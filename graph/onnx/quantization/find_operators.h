@@ -15,13 +15,14 @@ struct FoundOperators {
   std::vector<KeptOp> kept;
 };
 
-// The operators of the main graph, in its order; subgraphs and functions are not searched. `kept`
-// lists the nodes with subgraphs, and the products that cannot be quantized.
+// The operators of the main graph that can be quantized, in the graph's order; subgraphs and
+// functions are not searched. `kept` lists the nodes with subgraphs, and the products that cannot
+// be quantized.
 FoundOperators FindOperators(const ModelIndex& index);
 
 // The type and name of the first node that is already quantized, such as "QuantizeLinear 'q1'"; ""
-// if there is none. Searches the main graph and its subgraphs, but no functions, for these types:
-// those that contain "QuantizeLinear" or begin with "QLinear"; MatMulInteger, ConvInteger and
+// if there is none. Searches the main graph and its subgraphs, but no functions. A node counts if
+// its type contains "QuantizeLinear", begins with "QLinear", or is MatMulInteger, ConvInteger or
 // MatMulNBits.
 std::string QuantizedAlready(const onnx::ModelProto& model);
 

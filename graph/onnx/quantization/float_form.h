@@ -17,9 +17,9 @@ namespace lemma {
 // chosen products read gets a Cast to the 16-bit type and a Cast back; only chosen products read
 // the second Cast. The products themselves, their biases and their results stay in f32. With kTf32,
 // weights become rounded constants in f32, and the function RoundTf32 (own_functions.h) takes the
-// place of the casts. It also stands between each constant and its product: so a reader of the file
-// knows that the weight is rounded, without looking at its elements. `notes` receives the lines of
-// QuantizedModel::notes.
+// place of the casts. RoundTf32 also stands between each constant and its product: so a program
+// that reads the file knows that the weight is rounded, without looking at its elements. `notes`
+// receives the lines of QuantizedModel::notes.
 absl::Status WriteFloatForm(const QuantizableModel::Impl& model, const QuantizationPlan& plan,
                             ModelEditor* editor, std::vector<std::string>* notes);
 

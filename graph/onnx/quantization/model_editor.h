@@ -46,16 +46,17 @@ class ModelEditor {
   onnx::NodeProto* AddAfter(int position, const std::string& type,
                             const std::vector<std::string>& inputs, const std::string& output);
 
-  // Finish removes the constants of these names, and the nodes that make them, if nothing reads the
-  // constants.
+  // Marks constants, by name: if nothing reads such a constant, Finish removes it, and the node
+  // that makes it.
   void DropIfUnread(const std::set<std::string>& constants) {
     dropped_.insert(constants.begin(), constants.end());
   }
 
-  // Raises ONNX's operator set to `opset` if it is lower, and then adds a line to `notes`. `why` is
-  // the subject of messages: "WHY need operator set 13". InvalidArgument if an operator of the
-  // model has another meaning in the new set and cannot be rewritten, or if a function of the model
-  // is of another set. Call it before any other change.
+  // Raises the model's version of ONNX's operator set to `opset` if it is lower, and then adds a
+  // line to `notes`. `why` is the subject of messages: "WHY need operator set 13". InvalidArgument
+  // if an operator of the model has another meaning in the new set and cannot be rewritten, or if a
+  // function of the model is of a set other than `opset`. Call this function before any other
+  // change.
   absl::Status RaiseOpset(int opset, const std::string& why, std::vector<std::string>* notes);
   // Adds version 1 of the domain to the model's operator sets, unless they contain the domain.
   void NeedDomain(const std::string& domain);
@@ -78,7 +79,7 @@ class ModelEditor {
 
   const ModelIndex& index_;
   onnx::ModelProto model_;         // its nodes are in nodes_ until Finish
-  int64_t needed_ir_version_ = 0;  // that a raised operator set or a function needs
+  int64_t needed_ir_version_ = 0;  // the one that a raised operator set or a function needs
   std::vector<onnx::NodeProto> nodes_;
   std::map<int, std::vector<onnx::NodeProto>> before_, after_;
   std::map<std::string, int> makers_;  // of renamed outputs

@@ -34,16 +34,16 @@ QuantParams ParamsOfRange(double low, double high, bool symmetric);
 // compute it in f32.
 float Rounded(float x, const QuantParams& params);
 
-// The floats to which products round their operands. kTf32: f32 numbers of 11 bits of significand
-// (the operator round_tf32).
+// The floats to which products round their operands. kTf32: f32 numbers with a significand of 11
+// bits (the operator round_tf32).
 enum class FloatFormat { kBf16, kF16, kTf32 };
 const char* Name(FloatFormat format);  // "bf16", "f16", "tf32"
 // nullopt if no format has this name.
 std::optional<FloatFormat> ParseFloatFormat(absl::string_view name);
 // The least number that is rounded to infinity.
 double LeastInfinite(FloatFormat format);
-// The elements of `tensor`, which is f32, after rounding, as f32. ResourceExhausted if there is no
-// memory.
+// `tensor`, which must be f32, with its elements rounded to `format`. The result is f32 too.
+// ResourceExhausted if there is no memory.
 absl::StatusOr<Tensor> RoundedTo(FloatFormat format, const Tensor& tensor);
 
 // How weights become integers.
@@ -68,10 +68,11 @@ struct QuantizedWeight {
   std::vector<float> Floats() const;
 };
 
-// Quantizes a weight, given its `values` in row-major order, which must be finite, and the `axis`
-// of its channels; -1: one scale for the tensor. Rounds each element to the nearest integer, ties
-// to even. `least`: a lower limit on the scale of each channel; if there is one scale, the greatest
-// of these limits holds; empty: no limit. ResourceExhausted if there is no memory.
+// Quantizes a weight. `values`: its elements in row-major order, which must be finite. `axis`: the
+// axis of its channels; -1: one scale for the tensor. Divides each element by its scale and rounds
+// the quotient to the nearest integer, ties to even. `least`: a lower limit on the scale of each
+// channel; if there is one scale, the greatest of these limits holds; empty: no limit.
+// ResourceExhausted if there is no memory.
 absl::StatusOr<QuantizedWeight> QuantizeWeight(const Shape& shape,
                                                const std::vector<double>& values, int axis,
                                                const WeightOptions& options,

@@ -28,9 +28,9 @@ enum class QuantizedRole {
 
 // An operator of the main graph that can be quantized, together with its followers: nodes behind it
 // that are quantized with it. A BatchNormalization with constant parameters behind a Conv becomes
-// part of the Conv's weight. An Add of a constant for each channel behind a MatMul adds its bias,
-// and stays a node. A Relu or Clip behind an operator that is not a selection stays a node; the
-// result is rounded behind it, not before it.
+// part of the Conv's weight. An Add of a constant for each channel behind a MatMul adds the
+// MatMul's bias, and stays a node. A Relu or Clip behind an operator that is not a selection stays
+// a node, too; the result is rounded behind this node, not before it.
 struct QuantizableOp {
   std::string name;  // of the node, or of its result if the node has none
   std::string type;  // "Conv"
@@ -44,8 +44,8 @@ struct QuantizableOp {
   int position = 0;                // of the node in the graph
   int weight_operand = 1;          // the number of the operand that is the weight: 0 or 1
   std::vector<int> followers;      // positions of the followers in the graph
-  // A bias of a MatMul: a constant that an Add, the first follower, adds to the channels. Its name,
-  // "" if there is none, and the number of the Add's operand.
+  // A bias of a MatMul: a constant that an Add, the first follower, adds to the channels. The name
+  // of the constant, "" if there is none; and its number among the operands of the Add.
   std::string added_bias;
   int added_operand = 0;
 };
@@ -57,7 +57,7 @@ struct KeptOp {
 
 // The form of the quantized operators.
 enum class QuantizationForm {
-  kStatic,   // QuantizeLinear and DequantizeLinear around them, with ranges that the plan gives
+  kStatic,   // QuantizeLinear and DequantizeLinear around each operator; the plan gives the ranges
   kDynamic,  // MatMulInteger, ConvInteger, with ranges that DynamicQuantizeLinear finds
   kWeights,  // only weights are stored as integers
   kFloats,   // products of operands that are rounded to a FloatFormat; sums and results in f32
@@ -66,7 +66,7 @@ enum class QuantizationForm {
 struct QuantizationPlan {
   QuantizationForm form = QuantizationForm::kStatic;
   std::vector<bool> chosen;                   // whether each of operators() is quantized
-  std::map<std::string, QuantParams> values;  // static form: of each quantized value, by its name
+  std::map<std::string, QuantParams> values;  // static form: by the name of each quantized value
   // Static form: numbers that are added to the channels of a product's bias, by the product's
   // QuantizableOp::result. Only for products for which BiasedValue is not "".
   std::map<std::string, std::vector<double>> bias_shifts;
@@ -74,16 +74,17 @@ struct QuantizationPlan {
   FloatFormat float_format = FloatFormat::kBf16;  // form kFloats
 };
 
-// The constants of a product as floats, with a BatchNormalization folded in, and rounded.
+// The constants of a product, before and after rounding. A BatchNormalization behind the product is
+// folded into them.
 struct ProductWeights {
   Shape shape;                         // of the weight
-  std::vector<double> weight, bias;    // no bias: empty
+  std::vector<double> weight, bias;    // as floats, before rounding; no bias: empty
   std::vector<float> rounded;          // the weight's elements after rounding
   QuantizedWeight quantized;           // empty in the form kFloats
   std::vector<int32_t> bias_integers;  // by channel; empty: the bias stays in floats
   std::vector<double> bias_scales;     // by channel, or one for all
-  // A channel's bias is a sum of terms. This is the sum of their absolute values, for the channel
-  // in which it is largest.
+  // A channel's bias is a sum of terms. bias_magnitude is an upper bound, for all channels, of the
+  // sum of the absolute values of these terms.
   double bias_magnitude = 0;
 
   // An upper bound of the absolute difference between the exact and the rounded bias, in any
@@ -95,6 +96,7 @@ class QuantizedModel;
 struct RescaledModel;
 class ChannelScales;
 
+// An ONNX model, with the list of its operators that can be quantized.
 class QuantizableModel {
  public:
   // Reads the file without importing it. Errors are as in ImportOnnx and begin with the path; also
@@ -102,8 +104,8 @@ class QuantizableModel {
   static absl::StatusOr<QuantizableModel> Read(const std::string& path);
 
   const std::string& path() const;
-  // The bytes of the model's file and of the files with its constants together. An error if the
-  // size of a file cannot be read.
+  // The total size, in bytes, of the model's file and of the files with its constants. An error if
+  // the size of a file cannot be read.
   absl::StatusOr<int64_t> BytesOnDisk() const;
   // In the order of the graph. The functions below take an operator's number: its position in
   // operators(), from 0.
@@ -125,7 +127,7 @@ class QuantizableModel {
   absl::StatusOr<ImportedModel> Import(const std::vector<std::string>& values,
                                        const ImportOptions& options) const;
 
-  // Imports the inputs alone: a model without operators whose outputs are its inputs.
+  // Imports the inputs alone: the imported graph has no operators, and its outputs are its inputs.
   absl::StatusOr<ImportedModel> ImportInputs(const ImportOptions& options) const;
 
   // The reason why operator number `op` cannot be quantized in the plan's form, such as "its weight
@@ -133,9 +135,9 @@ class QuantizableModel {
   std::string ProblemOf(int op, const QuantizationPlan& plan) const;
 
   // Removes from `chosen` the operators that cannot be quantized together with the rest, and
-  // returns the rest. A product always stays. Any other operator stays if operators that stay write
-  // all its operands as integers. A selection stays only if an operator that stays also reads its
-  // result.
+  // returns the rest. A product always stays. An arithmetic operator stays if operators that stay
+  // write all its operands as integers. A selection stays if, in addition, an operator that stays
+  // reads its result.
   std::vector<bool> Settled(std::vector<bool> chosen) const;
   // The values that need parameters if these operators are quantized in the static form.
   std::set<std::string> ValuesOf(const std::vector<bool>& chosen) const;
@@ -145,11 +147,12 @@ class QuantizableModel {
   std::set<std::string> WrittenBy(const std::vector<bool>& chosen) const;
 
   // The constants of operator number `op`, rounded as the plan says. In the static form, the bias
-  // is rounded too, to multiples of the operand's scale times the weight's scale. Empty if the
-  // operator has no constant weight; InvalidArgument if a constant is not finite.
+  // is rounded too, to multiples of the operand's scale times the weight's scale, except where it
+  // stays in floats (WriteStaticForm in static_form.h). Empty if the operator has no constant
+  // weight; InvalidArgument if a constant is not finite.
   absl::StatusOr<ProductWeights> WeightsOf(int op, const QuantizationPlan& plan) const;
 
-  // The value of operator number `op` to whose channels a bias is added, or can be: its result
+  // The value of operator number `op` to whose channels a bias is or can be added: its result
   // behind a BatchNormalization, if any, and before a Relu or Clip. Channels are along axis 1 of a
   // Conv's result, otherwise along the last axis. "" if the operator is no product with a constant
   // weight as right operand, or can get no bias.
@@ -187,7 +190,7 @@ class QuantizableModel {
   // The values that can be smoothed, with the size of their last axis, whose elements are channels.
   std::map<std::string, int64_t> SmoothableValues(const std::vector<bool>& allowed) const;
   // SmoothQuant (Xiao et al., 2023): divides channel j of a value x by the power of two that is
-  // nearest to max|x_j|^alpha / max|w_j|^(1 - alpha), where w_j are the weights that it meets.
+  // nearest to max|x_j|^alpha / max|w_j|^(1 - alpha), where w_j are the weights that multiply x_j.
   // `largest`: by value, max|x_j| of each channel; values without an entry stay as they are.
   absl::StatusOr<RescaledModel> Smoothed(
       const std::vector<bool>& allowed, double alpha,
@@ -208,13 +211,15 @@ class QuantizableModel {
   std::shared_ptr<const Impl> impl_;
 };
 
+// The result of Equalized or Smoothed.
 struct RescaledModel {
   QuantizableModel model;
   int64_t values = 0;              // how many values were scaled
-  int64_t channels = 0;            // how many of their channels were
+  int64_t channels = 0;            // how many channels of these values were scaled
   std::vector<std::string> notes;  // further changes to the model, one line each
 };
 
+// The result of QuantizableModel::Quantize.
 class QuantizedModel {
  public:
   // Imports the model with these values as further outputs, as QuantizableModel::Import does.

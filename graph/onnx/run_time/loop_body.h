@@ -1,5 +1,5 @@
-// The body of an opaque Loop or Scan (docs/glossary.md) as a graph of its own, so that it can be
-// optimized, and the node with another body.
+// Imports the body of an opaque Loop or Scan (docs/glossary.md) as a graph of its own, so that the
+// body can be optimized, and puts another body into such a node.
 #ifndef LEMMA_GRAPH_ONNX_RUN_TIME_LOOP_BODY_H_
 #define LEMMA_GRAPH_ONNX_RUN_TIME_LOOP_BODY_H_
 
@@ -20,8 +20,8 @@ struct LoopBody {
   // after an iteration.
   Graph graph;
   OnnxInfo info;  // for the export
-  // The node without its body, and its operator set; of a Loop also the types that its body
-  // declares. Two nodes with equal frames and equal bodies compute the same results.
+  // The node without its body, and the node's operator set; for a Loop, also the types that its
+  // body declares. Two nodes with equal frames and equal bodies compute the same results.
   std::string frame;
 };
 
@@ -36,18 +36,20 @@ bool IsOpaqueLoop(const Node& node);
 // A node for which IsOpaqueLoop is true, as a LoopNode whose list of values is node.inputs().
 LoopNode LoopNodeOf(const Node& node);
 
-// The body of `loop`, whose operand k is values[loop.reads[k]]. The first values are the operands
-// of the ONNX node itself. The body may capture any other value, so each of these is an input or a
-// weight of the graph, whether the body reads it or not. Unimplemented if a state's type changes
-// from one iteration to the next, if the iteration's number or the condition is no scalar, if the
-// body may draw random numbers or declares other types than it has, if a size of an operand is
-// known only at run time or is a sum or a product of symbolic dimensions, or if an operator of the
-// body cannot be imported for all iterations. InvalidArgument if `loop` is damaged or does not fit
-// `values`.
+// The body of `loop`, whose operand k is values[loop.reads[k]]. `values` begins with the operands
+// of the ONNX node itself; the body may capture all further values. Each further value becomes an
+// input of the graph or, if its elements are known, a weight or constant, even if this body does
+// not read it. InvalidArgument if `loop` is damaged or does not fit `values`. Unimplemented if
+//   * a state has no initial value, or its type changes from one iteration to the next,
+//   * the iteration's number or the condition is no scalar,
+//   * the body may draw random numbers, or declares other types than it has,
+//   * a size of an operand is known only at run time, or is an expression such as 2*seq,
+//   * an operand has an opaque type, or the captured weights and constants exceed 1 GB,
+//   * an operator of the body cannot be imported for all iterations.
 absl::StatusOr<LoopBody> ImportLoopBody(const LoopNode& loop, absl::Span<const Value> values);
 
-// The graph after it was written as the body of an ONNX node and read again. `body` gives the names
-// and the nodes that did not change.
+// Writes `graph` as the body of an ONNX node, and returns the graph that is read back. `body` gives
+// the names and the nodes that did not change.
 absl::StatusOr<Graph> AsWritten(const LoopBody& body, const Graph& graph);
 
 // `loop` with `graph` in place of its body; `body` is ImportLoopBody(loop, values). A weight of
@@ -56,8 +58,8 @@ absl::StatusOr<Graph> AsWritten(const LoopBody& body, const Graph& graph);
 absl::StatusOr<LoopNode> WithBody(const LoopNode& loop, absl::Span<const Value> values,
                                   const LoopBody& body, const Graph& graph);
 
-// The results of `node`, an opaque loop, with `loop` in its place. loop.reads are indices of
-// operands of `node`.
+// Applies `loop` in place of `node`, an opaque loop, and returns the results. loop.reads are
+// indices of operands of `node`.
 absl::StatusOr<std::vector<Value>> ApplyLoop(const Node& node, const LoopNode& loop);
 
 }  // namespace lemma

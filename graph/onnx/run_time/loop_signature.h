@@ -1,5 +1,5 @@
-// The operands and results of operators that repeat a subgraph: Loop and Scan. Internal to
-// graph/onnx.
+// Describes the operands and results of Loop and Scan, the operators that repeat a subgraph.
+// Internal to graph/onnx.
 #ifndef LEMMA_GRAPH_ONNX_RUN_TIME_LOOP_SIGNATURE_H_
 #define LEMMA_GRAPH_ONNX_RUN_TIME_LOOP_SIGNATURE_H_
 
@@ -19,8 +19,8 @@ namespace lemma::structural {
 //   * The operands of Scan are states, then tensors. Its body takes the states, then one element of
 //     each tensor along an axis.
 //   * The body returns a condition (Loop only), then the new states, then further values. The node
-//     returns the last states, then one tensor for each further value: its elements along an axis
-//     are this value in all iterations.
+//     returns the last states, then one tensor for each further value: along one axis, the tensor
+//     has the value from each iteration.
 struct LoopSignature {
   // A tensor whose elements along an axis are read or written by the iterations, one element by
   // each iteration.
@@ -41,8 +41,8 @@ struct LoopSignature {
 // Whether `node` is Loop, or Scan of operator set 9 or later (earlier ones have a batch dimension).
 bool IsLoopOrScan(const onnx::NodeProto& node, int opset);
 // The body of a node for which IsLoopOrScan is true (owned by the node), and the node's signature.
-// InvalidArgument if there is no body, or if its number of inputs does not fit. LoopSignatureOf
-// also checks the number of outputs.
+// InvalidArgument if there is no body, or if the body's number of inputs does not fit the node.
+// LoopSignatureOf also checks the body's number of outputs.
 absl::StatusOr<const onnx::GraphProto*> BodyOf(const onnx::NodeProto& node);
 absl::StatusOr<LoopSignature> LoopSignatureOf(const onnx::NodeProto& node);
 

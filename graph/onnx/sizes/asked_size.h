@@ -1,4 +1,4 @@
-// Symbolic sizes with a lower bound that is too small for the import of an operator. Internal to
+// Describes symbolic sizes that may be too short for the import of an operator. Internal to
 // graph/onnx.
 #ifndef LEMMA_GRAPH_ONNX_SIZES_ASKED_SIZE_H_
 #define LEMMA_GRAPH_ONNX_SIZES_ASKED_SIZE_H_
@@ -14,15 +14,14 @@ namespace lemma {
 struct AskedSize {
   int64_t size = 0;
   int64_t least = 0;
-  bool is_error = false;  // whether the operator is an error at shorter sizes
+  bool is_error = false;  // whether the operator is invalid at shorter sizes
   std::string node;       // describes the operator
 };
 
-// The name of the only dimension in asked.size, and a least length for it: if the dimension has at
-// least this length, asked.size is known to be at least asked.least. No smaller length in the
-// dimension's range suffices. nullopt if asked.size has no or several dimensions, if its dimension
-// is a result size (graph/sizes/symbolic_size.h), or if no length in its range that is at most 2^16
-// is enough.
+// The name of the only dimension in asked.size, and the smallest length in the dimension's range
+// with this property: if the dimension has at least this length, asked.size is known to be at least
+// asked.least. nullopt if asked.size has no or several dimensions, if its dimension is a result
+// size (graph/sizes/symbolic_size.h), or if this length would exceed 2^16 or the dimension's range.
 std::optional<std::pair<std::string, int64_t>> LeastLength(const AskedSize& asked);
 
 }  // namespace lemma

@@ -1,7 +1,7 @@
-// Gradients of conv2d, conv_transpose2d and average pooling. As linear maps of their input x,
-// conv2d and conv_transpose2d are each other's transposes. `node` has the attributes strides, pads
-// and dilations. An empty Value stands for zero (graph/ops/formula.h): if x, y or dy is empty, so
-// is the result.
+// Builds gradients of conv2d, conv_transpose2d and average pooling. As linear maps of their input
+// x, conv2d and conv_transpose2d are each other's transposes. In all functions, `node` must have
+// the attributes strides, pads and dilations. An empty Value stands for zero (graph/ops/formula.h):
+// if x, y or dy is empty, the result is empty too.
 #ifndef LEMMA_GRAPH_OPS_CONVOLUTION_CONV_GRADIENT_H_
 #define LEMMA_GRAPH_OPS_CONVOLUTION_CONV_GRADIENT_H_
 

@@ -1,4 +1,4 @@
-// Sliding windows, shared by convolutions and poolings.
+// Describes the sliding windows of convolutions and poolings, and reads them from attributes.
 #ifndef LEMMA_GRAPH_OPS_CONVOLUTION_WINDOW_H_
 #define LEMMA_GRAPH_OPS_CONVOLUTION_WINDOW_H_
 
@@ -40,7 +40,7 @@ std::vector<AttrSpec> WindowAttrs();
 // LEMMA_REQUIRE does, that input 0 is [N,C,H,W] and that the attributes are valid.
 absl::StatusOr<Windows> ReadWindows(OpContext& c, const IndexExpr& kernel_height,
                                     const IndexExpr& kernel_width);
-// Requires that at least one window fits into the padded input.
+// Requires, as LEMMA_REQUIRE does, that at least one window fits into the padded input.
 absl::Status RequireFit(OpContext& c, const Windows& windows);
 
 // An ONNX node's window attributes with auto_pad resolved. One entry per spatial axis; pads has all
@@ -61,15 +61,16 @@ struct OnnxWindow {
 // The padding that ONNX's SAME_UPPER and SAME_LOWER give one axis, so that ceil(size / stride)
 // windows fit. `size` may be symbolic; `reach` is OnnxWindow::Reach. Returns the paddings of the
 // two ends, the smaller one first; they are symbolic if they depend on a symbolic size. nullopt if
-// 1 < reach < stride, or if a padding cannot be written as a size.
+// 1 < reach < stride, or if a padding cannot be written as a size (ToSize).
 std::optional<std::pair<int64_t, int64_t>> SamePadding(int64_t size, int64_t reach, int64_t stride);
 
 // The ONNX attribute for the padding of a window over `input`, [N, C, spatial…]: auto_pad if the
 // padding is symbolic and equals SamePadding, else pads.
 std::pair<std::string, OnnxAttr> OnnxPadding(const Shape& input, const OnnxWindow& window);
 
-// The spatial sizes of `weight`, [., ., spatial…]. InvalidArgument if there are none or if
-// kernel_shape contradicts them; Unimplemented if there are more than `most`.
+// The spatial sizes of `weight`, [., ., spatial…], where `node` is a convolution. InvalidArgument
+// if there are no spatial sizes or if the node's kernel_shape contradicts them; Unimplemented if
+// there are more than `most`.
 absl::StatusOr<std::vector<int64_t>> KernelOfWeight(const OnnxImport& node, const Shape& weight,
                                                     size_t most);
 // The window attributes of `node`. `input` is the shape [N, C, spatial…]; `kernel` comes from

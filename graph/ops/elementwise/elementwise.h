@@ -1,4 +1,4 @@
-// Builders with which an element-wise operator is defined in one line.
+// Builds the table entries of element-wise operators, and parts of them.
 #ifndef LEMMA_GRAPH_OPS_ELEMENTWISE_ELEMENTWISE_H_
 #define LEMMA_GRAPH_OPS_ELEMENTWISE_ELEMENTWISE_H_
 
@@ -14,8 +14,8 @@
 
 namespace lemma::ops {
 
-// The element types that an operator takes; kNumber: all types but bool. RequireDType returns
-// InvalidArgument for other types.
+// The element types that an operator takes. kNumber: all types but bool. RequireDType returns
+// InvalidArgument if input number `input` has a type that is not in `accepts`.
 enum class Accepts { kFloat, kNumber, kBool, kAny };
 absl::Status RequireDType(OpContext& c, int input, Accepts accepts);
 
@@ -58,13 +58,14 @@ AttrSpec Real(std::string name, std::optional<double> default_value, std::string
 // `onnx_type`. `attrs` has the names of all attributes, as for ImportAs.
 void NameInOnnx(OpDef& op, std::string onnx_type, AttrNames attrs);
 
-// `export_node` must emit the ONNX operator `onnx_type`. Returns a hook that does the same, in f32
-// if `onnx_type` does not take the node's element type (bf16 for some operators; bf16 and f16 for
-// Celu). The hook gives Unimplemented for a Celu of f64.
+// `export_node` must emit the ONNX operator `onnx_type`. Returns a hook that emits the same
+// operator. If `onnx_type` does not take the node's element type (bf16 for some operators; bf16 and
+// f16 for Celu), the hook emits it in f32, between casts. The hook returns Unimplemented for a Celu
+// of f64.
 ExportHook ForFloats(const std::string& onnx_type, ExportHook export_node);
 
-// Imports a variadic ONNX operator as a chain of applications of the binary operator `our_op`.
-// Chain builds this chain, for other importers.
+// The importer of a variadic ONNX operator that becomes a chain of applications of the binary
+// operator `our_op`. Chain builds only the chain, for use in other importers.
 OnnxImporter ImportChain(std::string onnx_type, std::string our_op);
 absl::StatusOr<Value> Chain(OnnxImport& node, absl::string_view our_op);
 

@@ -14,8 +14,9 @@ using Gradient = std::function<absl::StatusOr<std::vector<Value>>(GradientBuilde
 
 // The gradient of an operator y[i…] = f(…) that computes each element from one element of each
 // input (shapes broadcast): dx[j…] is the sum of dy[i…] * df/dx over all i… for which y[i…] reads
-// x[j…]. Differentiates the expression in the definition. If both operands of max or min are equal,
-// the gradient goes to a constant operand if there is one, otherwise to the second operand.
+// x[j…]. The function differentiates the expression in the definition. Where both operands of max
+// or min are equal, the gradient goes to a constant operand if there is one, otherwise to the
+// second operand.
 absl::StatusOr<std::vector<Value>> ElementwiseGradient(GradientBuilder& f);
 
 // The gradient of an operator y = f(x) by a given formula: dx(f, x, y, dy) returns the gradient for

@@ -8,8 +8,8 @@
 
 namespace lemma::ops {
 
-// A tensor whose elements are all `value`, built as an expanded scalar, so that a large one needs
-// no memory for its elements; the import computes a small one at once. Unimplemented for an opaque
+// A tensor whose elements are all `value`, built as an expanded scalar. So a large tensor needs no
+// memory for its elements; the import computes a small tensor at once. Unimplemented for an opaque
 // element type.
 absl::StatusOr<Value> Filled(OnnxImport& node, const TensorType& type, double value);
 

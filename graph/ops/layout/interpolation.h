@@ -17,7 +17,7 @@ namespace lemma::ops {
 struct ResizeAxis {
   int64_t input_size = 0, output_size = 0;
   // The scale as a fraction num/den in lowest terms. If the node gives scales, it is the given
-  // number, where a float such as 0.6 means 3/5. If the node gives sizes, it is the given size over
+  // number; a float such as 0.6 means 3/5. If the node gives sizes, it is the given size divided by
   // `input_size`. With a keep_aspect_ratio_policy other than "stretch", all resized axes have the
   // least of these fractions ("not_larger") or the greatest ("not_smaller").
   std::pair<int64_t, int64_t> scale = {1, 1};
@@ -42,6 +42,7 @@ absl::StatusOr<double> ResizePosition(const OnnxImport& node, const ResizeAxis& 
 // for an unknown keep_aspect_ratio_policy.
 absl::StatusOr<std::vector<ResizeAxis>> ReadResizeAxes(OnnxImport& node, const Shape& shape);
 
+// The options of an interpolation.
 struct Interpolation {
   std::string coordinates;  // ONNX's coordinate_transformation_mode
   bool cubic = false;       // otherwise linear
@@ -61,20 +62,20 @@ struct Taps {
   std::vector<int64_t> positions;
   std::vector<double> weights;
 };
-// Unimplemented as in ResizePosition, and for axes that are too long.
+// The Taps of `axis`. Unimplemented as in ResizePosition, and if the axis is too long.
 absl::StatusOr<Taps> InterpolationTaps(const OnnxImport& node, const ResizeAxis& axis,
                                        const Interpolation& how);
 
 // Resamples x along every axis that changes, one axis after the other; `axes` has one entry per
-// dimension of x. Unimplemented for integers, for a result without elements, and as in
+// dimension of x. Unimplemented if x has integers, if the result has no elements, and as in
 // InterpolationTaps.
 absl::StatusOr<Value> Interpolate(OnnxImport& node, const Value& x,
                                   const std::vector<ResizeAxis>& axes, const Interpolation& how);
 
-// Linear interpolation to `sizes`; these and x's sizes may be symbolic. The resulting graph
-// computes positions and weights from the sizes. Unimplemented for integers, for a mode
-// (`coordinates`) that needs to know the sizes, and for pytorch_half_pixel and align_corners if the
-// new size of an axis may be 1.
+// Interpolates x linearly to the shape `sizes`; `sizes` and x's sizes may be symbolic. The
+// resulting graph computes positions and weights from the sizes. `coordinates`: half_pixel,
+// pytorch_half_pixel, align_corners or asymmetric. Unimplemented for any other mode, if x has
+// integers, and for pytorch_half_pixel and align_corners if the new size of an axis may be 1.
 absl::StatusOr<Value> InterpolateAnySize(OnnxImport& node, const Value& x, const Shape& sizes,
                                          const std::string& coordinates);
 

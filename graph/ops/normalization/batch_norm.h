@@ -10,9 +10,9 @@
 
 namespace lemma::ops {
 
-// Requires that input 0, x, is [N,C,spatial…] with any number of spatial dimensions, also none, and
-// that inputs 1, 2, … are vectors of C elements; all have one float type. `names` are the names of
-// all inputs but x, for messages.
+// Requires three things: input 0, x, is [N,C,spatial…] with any number of spatial dimensions, also
+// none; inputs 1, 2, … are vectors of C elements; and all inputs have the same float type. `names`
+// are the names of all inputs but x, for messages.
 absl::Status RequireChannelVectors(OpContext& c, const std::vector<const char*>& names);
 
 // The axes of x, [N,C,spatial…], without axis 1 (the channels). Statistics are taken over these

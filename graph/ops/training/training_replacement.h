@@ -1,4 +1,4 @@
-// Replaces operators by their form in training, if this form differs from the form in inference.
+// Replaces an operator by its form in training, if this differs from its form in inference.
 #ifndef LEMMA_GRAPH_OPS_TRAINING_TRAINING_REPLACEMENT_H_
 #define LEMMA_GRAPH_OPS_TRAINING_TRAINING_REPLACEMENT_H_
 

@@ -11,9 +11,9 @@ namespace lemma {
 
 // If the operator is a MatMul without a bias in `weights` for which the plan has a shift
 // (QuantizationPlan::bias_shifts), adds the shift to its result: to the constant of an Add, if this
-// Add alone reads the result, otherwise by a new Add. Call it before the result is quantized. Does
-// nothing for other operators: biases are shifted in WeightsOf. An error if the constant cannot be
-// read.
+// Add alone reads the result, otherwise by a new Add. Call this function before the result is
+// quantized. Does nothing for other operators: QuantizableModel::WeightsOf shifts their biases. An
+// error if the constant cannot be read.
 absl::Status WriteShiftOfMatMul(const QuantizableModel::Impl& model, const QuantizationPlan& plan,
                                 const QuantizableOp& op, const ProductWeights& weights,
                                 ModelEditor* editor);

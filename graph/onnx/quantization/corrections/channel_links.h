@@ -21,9 +21,9 @@ struct ChannelLink {
   std::string value;  // the value that the products read
   int64_t channels = 0;
   std::vector<ScaledOperand> makers, readers;
-  // Only EqualizableLinks sets these: the weight of the product that makes the value; the scale
-  // (operand 1) of the BatchNormalization behind it, if there is one, with the name of its variance
-  // and its epsilon.
+  // Only EqualizableLinks sets the following fields: the weight of the product that makes the
+  // value; the scale (operand 1) of the BatchNormalization behind this product, if there is one;
+  // and the name of this BatchNormalization's variance, and its epsilon.
   ScaledOperand weight;
   std::optional<ScaledOperand> norm_scale;
   std::string norm_variance;
@@ -35,16 +35,17 @@ struct ChannelLink {
 std::optional<ScaledOperand> VectorOperand(const ModelIndex& index, const std::string& type,
                                            int position, int64_t channels);
 
-// Pairs of products with constant weights: the result of the first reaches only the second, through
-// operators that keep a positive scale of each channel. allowed[i] says whether the link may use
-// operators[i].
+// Links between two products with constant weights: the result of the first product reaches only
+// the second, through operators with f(s * x) = s * f(x) for a positive scale s of each channel.
+// allowed[i]: whether a link may use operators[i].
 std::vector<ChannelLink> EqualizableLinks(const ModelIndex& index,
                                           const std::vector<QuantizableOp>& operators,
                                           const std::vector<bool>& allowed);
 
-// Values that only MatMul and Gemm with constant weights read, as left operand. A
-// LayerNormalization, a Mul by a constant, a MatMul or a Gemm makes them; an Add of a constant, and
-// then Relu, LeakyRelu or Identity, may lie between.
+// Links at the values that only MatMul and Gemm with constant weights read, as left operand. A
+// LayerNormalization, a Mul by a constant, a MatMul or a Gemm makes such a value; between the maker
+// and the value there may be an Add of a constant, and then Relu, LeakyRelu or Identity.
+// `allowed`: as in EqualizableLinks.
 std::vector<ChannelLink> SmoothableLinks(const ModelIndex& index,
                                          const std::vector<QuantizableOp>& operators,
                                          const std::vector<bool>& allowed);

@@ -41,6 +41,7 @@ struct ScaledOperand {
   ChannelMap channels;
 };
 
+// Copies of constants of a model. Move scales the copies; Write puts them into the model.
 class ChannelScales {
  public:
   // `index` must outlive the object.
