@@ -51,10 +51,11 @@ absl::StatusOr<Replaced> CheckMatch(const Substitution& rule, const CertificateS
 absl::StatusOr<std::vector<Value>> Applied(const Substitution& rule, const Pattern& side,
                                            std::vector<Value> vars);
 
-// The graph in which the second value of each pair takes the place of the first in all uses. The
-// nodes that compute the second values stay as they are. Both values of a pair must have the same
-// type. Names and labels stay; the label of a replaced value goes to its replacement. The export
-// finds the nodes of the imported model by their labels.
+// The graph in which the second value of each pair takes the place of the first
+// in all uses. The nodes that compute the second values stay as they are. Both
+// values of a pair must have the same type. Names stay. Labels stay too, but
+// the label of a replaced value goes to its replacement: the export finds the
+// nodes of the imported model by their labels.
 absl::StatusOr<Graph> Replace(const Graph& graph, const Replacements& replacements);
 
 }  // namespace lemma::certificate

@@ -5,10 +5,11 @@
 //
 //   * that every access lies inside its tensor or array, and that packs (consecutive elements that
 //     one instruction loads or stores) are aligned;
-//   * that each element of a result is written once, and nothing is read before it is written. In a
-//     program that keeps the elements of an operand (GridProgram::kept), which must share its
-//     memory with the result, an element need not be written where the result equals the operand's
-//     element;
+//   * that each element of a result is written once, and nothing is read before
+//     it is written. A program may keep the elements of an operand
+//     (GridProgram::kept). Then the operand must share its memory with the
+//     result, and an element need not be written where the result equals the
+//     operand's element;
 //   * that if a thread writes shared memory, another thread accesses it only after a barrier;
 //   * that if an operand and a result share memory, no thread accesses an element that another
 //     thread writes;

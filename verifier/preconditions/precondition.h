@@ -53,8 +53,9 @@ struct Precondition {
 // out, the rule is false or not proved.
 //
 // Rejects trivial guards, which allow only special instances. A guard is trivial if
-//   * under it, a reduction of the target always has one term, or an operator of the target always
-//     copies its operand, and this is not so in all instances of the rule; or
+//   * under it, a reduction of the target always has one term, or an operator
+//     of the target always copies its operand, although the rule has instances
+//     in which this is not so; or
 //   * it bounds more than two sizes by constants (attributes do not count).
 //
 // Deterministic; limited by counts, not by a clock. If prover.interrupted ends the search,

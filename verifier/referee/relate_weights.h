@@ -19,16 +19,18 @@ struct RelatedWeights {
   // of `relations`, r.before takes the place of r.after.
   Graph graph;
   std::vector<WeightRelation> relations;
-  // Not replaced: near a value, or of the name and type of a weight of `before`, but with elements
-  // that rounding does not explain.
+  // Constants that are not replaced. Each is near a value, or has the name and
+  // type of a weight of `before`, but has elements that rounding does not
+  // explain.
   std::vector<UnrelatedWeight> unrelated;
 };
 
-// Replaces constants of `after` by values that are computed from constants of `before`. These
-// values are taken from `before`, from the graph of its `folds`, and from the formulas of the folds
-// (fold_rules.h). Only constants of float types are replaced, and only stored ones and those that
-// just move elements of stored ones. A weight is also compared with the weight of `before` that has
-// its name and type, whatever their values are. A constant is replaced by
+// Replaces constants of `after` by values that are computed from constants of
+// `before`. These values are taken from `before`, from the graph of its
+// `folds`, and from the formulas of the folds (fold_rules.h). Replaces only
+// constants of float types that are stored, or that only move elements of
+// stored constants. A weight is also compared with the weight of `before` that
+// has its name and type, whatever their values are. A constant is replaced by
 //   * a constant with the same elements, possibly in another shape or transposed; or
 //   * a computed value, such as a constant times a number of `before`, if each element lies in the
 //     interval of the results that evaluations of the value in f32 can have, with its sums in any
