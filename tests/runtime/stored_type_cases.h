@@ -1,6 +1,6 @@
 // Test cases for the rounding of each operator's results to their element
-// types, and for operators that choose or add up elements some of which are NaN
-// or infinite.
+// types. Other cases are for operators that choose or add up elements, where
+// some elements are NaN or infinite.
 #ifndef LEMMA_TESTS_RUNTIME_STORED_TYPE_CASES_H_
 #define LEMMA_TESTS_RUNTIME_STORED_TYPE_CASES_H_
 

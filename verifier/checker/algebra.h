@@ -1,12 +1,14 @@
 // Computes exactly and symbolically, so that one computation covers all values of the inputs. A
 // value is a polynomial with rational coefficients. Its variables are called atoms.
 //
-// An atom is an element of an input, a real parameter, an infinity, a constant that is not a small
-// rational number, or a function or reduction of polynomials that no law rewrites (at Level::kBits,
-// even the addition of two atoms). Polynomials are kept in a canonical form, so equal polynomials
-// are identical. Values whose polynomials differ may still be equal by laws that the level (Level)
-// does not include; ApproximatelyEqual searches for a point at which they differ. Functions are in
-// algebra_fns.cc, laws in algebra_laws.cc, points in algebra_point.cc.
+// An atom is one of these: an element of an input, a real parameter, an
+// infinity, a constant that is not a small rational number, or a function or
+// reduction of polynomials that no law rewrites. At Level::kBits, even the
+// addition of two atoms is such a function. Polynomials are kept in a canonical
+// form, so equal polynomials are identical. Values whose polynomials differ may
+// still be equal by laws that the level (Level) does not include;
+// ApproximatelyEqual searches for a point at which they differ. Functions are
+// in algebra_fns.cc, laws in algebra_laws.cc, points in algebra_point.cc.
 #ifndef LEMMA_VERIFIER_CHECKER_ALGEBRA_H_
 #define LEMMA_VERIFIER_CHECKER_ALGEBRA_H_
 

@@ -34,10 +34,11 @@ class Meaning {
 
   Arithmetic arithmetic() const { return arithmetic_; }
   bool integers() const { return arithmetic_ == Arithmetic::kInteger; }
-  // Whether to compare under the second meaning of maxima and minima (extremes.h) too, since a
-  // check at random numbers may miss an operand of a maximum or minimum. True if the nodes have a
-  // maximum or minimum over axes. Also true if they have a maximum or minimum of two numbers and
-  // operations() is at most 10^6.
+  // Whether the results must also be compared under the second meaning of
+  // maxima and minima (extremes.h), since a check at random numbers may miss an
+  // operand of a maximum or minimum. True if the nodes have a maximum or
+  // minimum over axes. Also true if they have a maximum or minimum of two
+  // numbers and operations() is at most 10^6.
   bool needs_extremes() const;
   // The number of scalar operations of one evaluation.
   double operations() const { return operations_; }

@@ -2,9 +2,10 @@
 // (docs/proofs.md).
 //
 // A proof is about real numbers. The answer "proved" relies on the normal form
-// (verifier/normal_form/normal_form.h) and on Z3. The answer "refuted" comes with sizes at which
-// either the shapes of an output differ, or an element differs when both sides run on the same
-// random inputs, both in the field and in double.
+// (verifier/normal_form/normal_form.h) and on Z3. The answer "refuted" comes
+// with sizes at which the sides differ. Either the shapes of an output differ;
+// or the outputs differ on the same random inputs, in double and, unless the
+// rule has a bound, in the field.
 #ifndef LEMMA_VERIFIER_PROVER_PROVER_H_
 #define LEMMA_VERIFIER_PROVER_PROVER_H_
 

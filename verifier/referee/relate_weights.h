@@ -32,10 +32,11 @@ struct RelatedWeights {
 // stored constants. A weight is also compared with the weight of `before` that
 // has its name and type, whatever their values are. A constant is replaced by
 //   * a constant with the same elements, possibly in another shape or transposed; or
-//   * a computed value, such as a constant times a number of `before`, if each element lies in the
-//     interval of the results that evaluations of the value in f32 can have, with its sums in any
-//     order (evidence/error_bounds.h), and is not further from its exact value than kMostRelative
-//     allows (evidence/weight_comparison.h).
+//   * a computed value, such as a constant times a number of `before`. Each
+//     element of the constant must lie in the interval of the results that
+//     evaluations of the value in f32 can have, with sums in any order
+//     (evidence/error_bounds.h). Also, no element may be further from its exact
+//     value than kMostRelative allows (evidence/weight_comparison.h).
 // A constant of one element is replaced only if `numbers` is set: such a number may be near many
 // other numbers by chance, and a proof may need the number itself. Ends early when the deadline
 // passes; the remaining constants are then not replaced.

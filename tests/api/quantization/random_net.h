@@ -10,8 +10,9 @@
 
 namespace lemma {
 
-// The text of a Constant node with the output `name`, whose elements are normally distributed.
-// `dims` is the shape of the output, such as "5,3,3,3", and `count` is its number of elements.
+// The text of a Constant node with the output `name`. The elements of the
+// output are normally distributed. `dims` is the shape of the output, such as
+// "5,3,3,3", and `count` is its number of elements.
 inline std::string RandomConstant(const std::string& name, const std::string& dims, int count,
                                   std::mt19937_64* random) {
   std::normal_distribution<double> normal;

@@ -1,9 +1,10 @@
 // Runs CUDA kernels that were compiled as host C++. Blocks run one after another; the threads of a
 // block are fibers that take turns at barriers and shuffles.
 //
-// Include before kernels/codegen/prelude.cuh. Behavior that a GPU leaves undefined ends the
-// process with a message, for example a barrier that some threads of a block do not reach, or a
-// shuffle in which some living threads of a warp do not take part.
+// Include before kernels/codegen/prelude.cuh. Behavior that a GPU leaves
+// undefined ends the process with a message. Examples are a barrier that some
+// threads of a block do not reach, and a shuffle in which some living threads
+// of a warp do not take part.
 #ifndef LEMMA_TESTS_KERNELS_CODEGEN_GRID_EMULATOR_H_
 #define LEMMA_TESTS_KERNELS_CODEGEN_GRID_EMULATOR_H_
 
@@ -340,8 +341,8 @@ inline float Truncated(double x) {
   return nearest;
 }
 
-// mma.sync: adds a product A·B that has 16 x 8 elements and a depth of 8 words of 32 bits, each of
-// which holds one or more numbers. Lane l of the warp passes:
+// mma.sync: adds a product A·B that has 16 x 8 elements and a depth of 8 words.
+// A word has 32 bits and holds one or more numbers. Lane l of the warp passes:
 //   * in a[r + 2h], word l%4 + 4h of row l/4 + 8r of A,
 //   * in b[h], word l%4 + 4h of column l/4 of B.
 //
