@@ -83,9 +83,11 @@ class Algebra {
   Value Constant(double value);
   Value Integer(int64_t value) { return Number({value, 1}); }
 
+  // The function of these arguments, simplified by the laws of the level.
   Value Apply(ScalarFn fn, const std::vector<Value>& args);
   // The reduction of `values`, in this order.
   Value Reduce(ReduceKind kind, const std::vector<Value>& values);
+  // 1 / x.
   Value Reciprocal(const Value& x);
   // Sum and Product add and multiply polynomials even at Level::kBits, where Apply does not.
   Value Sum(const Value& a, const Value& b, Rational factor = {1, 1});  // a + factor * b

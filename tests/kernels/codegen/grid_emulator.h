@@ -229,6 +229,7 @@ inline void Prepare(Fiber* fiber, int i) {
   fiber->stack_pointer = words;
 }
 
+// Runs fiber i until it waits.
 inline void Resume(int i) {
   block->running = i;
   threadIdx.x = static_cast<unsigned int>(i);
@@ -279,6 +280,7 @@ inline bool RunWarp(int from, int to) {
   return progress;
 }
 
+// Runs the block blockIdx.x, which has `threads` threads.
 inline void RunBlock(int threads) {
   std::fill(std::begin(block->turns), std::end(block->turns), 0);
   for (int i = 0; i < threads; ++i) {
@@ -445,15 +447,18 @@ inline void EndPhaseIfComplete(BulkBarrier* barrier) {
   barrier->arrivals = 0;
   ++barrier->phase;
 }
+// Makes a barrier. A phase ends after `count` arrivals and all expected bytes.
 inline void InitBarrier(BulkBarrier* barrier, int count) {
   *barrier = BulkBarrier();
   barrier->count = static_cast<unsigned char>(count);
 }
+// The thread arrives. The phase then expects `bytes` more bytes from copies.
 inline void Arrive(BulkBarrier* barrier, int bytes) {
   barrier->bytes += bytes;
   ++barrier->arrivals;
   EndPhaseIfComplete(barrier);
 }
+// Waits until the phase with this parity has ended.
 inline void WaitFor(BulkBarrier* barrier, int parity) {
   if (Ended(*barrier, parity)) return;
   Fiber& fiber = block->fibers[block->running];
@@ -466,6 +471,7 @@ inline void WaitFor(BulkBarrier* barrier, int parity) {
 // lies at the place of piece c ^ (r % 8) of this line.
 inline size_t Swizzled(size_t offset) { return offset ^ (offset / 128 % 8 * 16); }
 
+// Moves the bytes of the copy. Elements outside of the tensor are 0.
 inline void CarryOut(const Copy& copy) {
   const BulkMap& map = copy.map;
   if (reinterpret_cast<uintptr_t>(copy.to) % 1024 != 0) Fail("a bulk copy to unaligned memory");
@@ -493,6 +499,8 @@ inline void CarryOut(const Copy& copy) {
   EndPhaseIfComplete(copy.barrier);
 }
 
+// Issues the copy of the box that starts at index `at`. In every second block,
+// the copy is carried out at once; in the others, as late as possible.
 inline void CopyInBulk(void* to, const BulkMap& map, BulkBarrier* barrier, const int* at,
                        int rank) {
   if (rank != map.rank) Fail("a bulk copy of another rank");
@@ -602,6 +610,7 @@ inline void TakeTurn(int warpgroup) {
   ++block->turns[warpgroup];
   Wait(State::kAtTurn);
 }
+// The thread passes the turn to warpgroup `to`.
 inline void PassTurn(int to) { ++block->turns[to]; }
 
 // Completes the thread's committed products, except those in its last `groups` groups.

@@ -27,6 +27,7 @@ enum class Cascade {
   kCrossEntropy,  // the loss and its gradient
 };
 inline constexpr int kNumCascades = static_cast<int>(Cascade::kCrossEntropy) + 1;
+// A name for people, such as "cross-attention".
 const char* Name(Cascade form);
 
 struct Spelling {

@@ -137,6 +137,8 @@ inline std::vector<Tensor> InputsOf(const Graph& graph, Values values, uint64_t 
   return inputs;
 }
 
+// The outputs of `graph` on `backend`. On error, the test fails and the result
+// is empty.
 inline std::vector<Tensor> OutputsOf(const Graph& graph, Backend* backend,
                                      const std::vector<Tensor>& inputs, int threads) {
   CompileOptions options;
@@ -149,6 +151,8 @@ inline std::vector<Tensor> OutputsOf(const Graph& graph, Backend* backend,
   return outputs.ok() ? *outputs : std::vector<Tensor>();
 }
 
+// The CPU's plan for `graph` as text. On error, the test fails and the result
+// is "".
 inline std::string PlanOf(const Graph& graph) {
   NodeTraitsCache traits;
   auto plan = cpu::PlanGraph(graph, traits, {1, true});
@@ -199,6 +203,7 @@ inline void ExpectStated(const Graph& graph, bool depends) {
   EXPECT_GT(products, 0);
 }
 
+// The attributes of a conv2d.
 inline Attrs Conv(Ints strides, Ints pads, int64_t groups = 1, Ints dilations = {1, 1}) {
   return {{"strides", strides}, {"pads", pads}, {"groups", groups}, {"dilations", dilations}};
 }
