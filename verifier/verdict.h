@@ -44,8 +44,9 @@ struct Refuted {
   int output = 0;                             // number of the output
   std::vector<int64_t> index;                 // of the element in this output
   double source = 0, target = 0;              // the elements there, in double
-  // The elements of each input, in row-major order, if they are at most kMostShown in all;
-  // otherwise empty. Always empty if shapes differ, and from ProveGraphs.
+  // The elements of each input, in row-major order, if they are at most
+  // kMostShown in all; otherwise empty. Always empty if the shapes differ, or
+  // if the counterexample is from ProveGraphs.
   std::vector<std::vector<double>> inputs;
   static constexpr size_t kMostShown = 12;
   // Shapes of the output, set if they differ. No element is named then.

@@ -16,8 +16,8 @@ inline int Count(const std::string& text, const std::string& part) {
   return count;
 }
 
-// Expects that the page loads nothing, that is, no scripts, images or styles from outside, and that
-// no placeholder for the body is left.
+// Expects that the page loads no scripts, images or styles from outside, and
+// that no placeholder for the body is left.
 inline void ExpectSelfContained(const std::string& page) {
   using testing::HasSubstr;
   using testing::Not;

@@ -10,10 +10,11 @@
 
 namespace lemma::fuzz {
 
-// Makes one to four changes: sets or clears a field, adds, removes or exchanges elements of a
-// repeated field, or replaces a string or a submessage by another one of the message. Many new
-// numbers are extreme. `seed` decides the changes, except that LLVMFuzzerMutate changes some
-// strings.
+// Makes one to four changes: sets or clears a field; adds, sets, removes or
+// exchanges elements of a repeated field; or replaces a string or a submessage
+// by another string or submessage of the same message. Many new numbers are
+// extreme. `seed` decides the changes, except that LLVMFuzzerMutate changes
+// some strings.
 void MutateMessage(google::protobuf::Message* message, unsigned seed);
 
 // Implements LLVMFuzzerCustomMutator (tests/fuzz/fuzz_target.h) for serialized messages that have

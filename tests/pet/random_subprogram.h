@@ -9,10 +9,11 @@
 
 namespace lemma::pet {
 
-// A small convolution (unequal sizes, asymmetric padding, strides, dilations, groups, bias), a
-// chain of two convolutions, two convolutions whose results are concatenated or added, a data or
-// weight gradient of a convolution, a mean over windows, or a matrix product. Equal seeds give
-// equal graphs.
+// One of these: a small convolution (unequal sizes, asymmetric padding,
+// strides, dilations, groups, bias); a chain of two convolutions; two
+// convolutions whose results are concatenated or added; a data or weight
+// gradient of a convolution; a mean over windows; or a matrix product. Equal
+// seeds give equal graphs.
 Graph RandomSubprogram(uint64_t seed);
 
 }  // namespace lemma::pet

@@ -75,9 +75,9 @@ class Arith {
  private:
   bool Ask(const Facts& facts, const std::string& what, Effort effort);
   Facts Relevant(const Facts& context, const Poly& goal);
-  // Adds the facts that define the quotients, minima and maxima in `facts`. `rest`: the facts
-  // without the goal, by which a divisor must be positive. `depth`: how deeply questions are
-  // nested.
+  // Adds the facts that define the quotients, minima and maxima in `facts`.
+  // `rest`: the facts without the goal; they must show that a divisor is
+  // positive. `depth`: how deeply questions are nested.
   void Define(Facts* facts, Facts* rest, int depth);
   void RelateQuotients(const std::vector<Leaf>& divs, const Facts& rest, Facts* facts);
   std::string Script(const Facts& facts, bool nonlinear);

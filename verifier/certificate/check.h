@@ -24,9 +24,9 @@ namespace lemma {
 
 // One iteration of a loop (graph/onnx/run_time/loop_body.h), for CertificateBody.
 struct LoopIteration {
-  Graph graph;        // inputs: those of the body, then values that it may capture
+  Graph graph;        // inputs: those of the body, then the values that the body may capture
   std::string frame;  // the node without its body
-  // For `graph`, as CertificateCheckOptions::as_written.
+  // As CertificateCheckOptions::as_written, but for `graph`.
   std::function<absl::StatusOr<Graph>(const Graph&)> as_written;
 };
 
@@ -34,11 +34,13 @@ struct LoopIteration {
 struct LoopReader {
   // The payload of a loop; nullopt for other nodes.
   std::function<std::optional<std::string>(const Node&)> payload;
-  // An iteration of the loop with the given payload, whose operand k is values[reads[k]].
+  // An iteration of the loop that has this payload. Operand k of the loop is
+  // values[reads[k]].
   std::function<absl::StatusOr<LoopIteration>(
       const std::string& payload, absl::Span<const Value> values, const std::vector<int>& reads)>
       iteration;
-  // The results of a loop with another payload, whose operand k is operand reads[k] of `loop`.
+  // The results of a new loop that has this payload. Operand k of the new loop
+  // is operand reads[k] of `loop`.
   std::function<absl::StatusOr<std::vector<Value>>(const Node& loop, const std::string& payload,
                                                    const std::vector<int>& reads)>
       apply;
@@ -69,7 +71,9 @@ struct CertificateCheck {
   std::string problem;  // "": the certificate is correct
   bool ok() const { return problem.empty(); }
 
-  // The counts include those of the certificates of bodies.
+  // The counts include those of the certificates of bodies. But `elements` does
+  // so only if the certificate itself has no steps; then it is the largest
+  // count of a body.
   int samples = 0;                                  // comparisons made
   int64_t elements = 0;                             // elements of outputs in the last comparison
   std::vector<certificate::CheckedMutant> mutants;  // those of bodies first
@@ -84,25 +88,30 @@ struct CertificateCheck {
 };
 
 // Checks that the certificate's steps turn `input` into `output`:
-//   * `input`, the graph after each step, and the graph after folding (without barriers) have the
-//     recorded hashes;
+//   * `input`, the graph after each step, and the final graph (without
+//     barriers) have the recorded hashes. The final graph is the graph after
+//     the last step, with constants folded and bodies of loops replaced;
 //   * each rule is trusted, or true at its own sizes (verifier/certificate/mutant.h); its proof
 //     record is about its current statement; and each step is a match of its rule that the rule's
 //     proof covers (verifier/certificate/step.h);
 //   * each folded constant equals the reference evaluation bit for bit;
-//   * the graph after folding is `output`, node by node, apart from barriers and offloads
-//     (graph/barrier.h). If it is not, the same must hold for what options.as_written returns;
-//   * `input` and the graph after the last step, before folding, agree on random inputs and weights
-//     in the field of 2^61 - 1 elements. If they differ, each step is compared on its own: in the
-//     field or else, unless its rule is bit_exact, in double. The steps that hold in double only
-//     (CertificateCheck::steps_in_double) divide the sequence of graphs into parts; the first and
-//     the last graph of each part must agree in the field. If an index lies outside its tensor
-//     because the field lacks a function that computes it, only the steps are compared;
+//   * the final graph is `output`, node by node, apart from barriers and
+//     offloads (graph/barrier.h). If it is not, the graph that
+//     options.as_written returns for it must be `output` in the same sense;
+//   * `input` and the graph after the last step, before folding, agree on
+//     random inputs and weights in the field of 2^61 - 1 elements. If they
+//     differ, each step is compared on its own: in the field and, if its sides
+//     differ there and its rule is not bit_exact, in double. The steps that
+//     hold in double only (CertificateCheck::steps_in_double) divide the
+//     sequence of graphs into parts; the first and the last graph of each part
+//     must agree in the field. If an index lies outside its tensor because the
+//     field lacks a function that computes it, only the steps are compared;
 //   * each loop whose body was replaced has the same frame in `output`, and its new body follows
 //     from the old one by a certificate that is correct in the same sense;
-//   * the float contract is the loosest of the one that ContractOf (rewrite/rules/certificate.h)
-//     gives and those of the bodies' certificates; certificate.result is kInput if and only if
-//     there is no step, nothing is folded, and no body is replaced.
+//   * the float contract is the loosest of these: the contract that ContractOf
+//     (rewrite/rules/certificate.h) gives, and the contracts of the bodies'
+//     certificates. certificate.result is kInput if and only if there is no
+//     step, nothing is folded, and no body is replaced.
 // The caller must check the files and their hashes. Deterministic.
 CertificateCheck CheckCertificate(const Certificate& certificate, const Graph& input,
                                   const Graph& output, const CertificateCheckOptions& options);

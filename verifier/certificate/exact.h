@@ -17,12 +17,14 @@
 
 namespace lemma::certificate {
 
-// `a` and `b` must have the same type and be computed by +, -, *, / and sums. OK if equality of
-// their elements at random points modulo 2^61 - 1 implies, with a probability near 1, that the
-// elements are equal as polynomials with rational coefficients. Otherwise FailedPrecondition: a
-// constant is not a real number; an attribute is open; a divisor is 0 or not constant; numbers or
-// denominators are so large that a coefficient may be 0 modulo the prime; or an element is computed
-// from 2^40 or more elements, counted with repetition, so that its degree may be too large. The
+// `a` and `b` must have the same type and be computed by +, -, *, / and sums.
+// OK if equality of their elements at random points modulo 2^61 - 1 implies,
+// with a probability near 1, that the elements are equal as polynomials with
+// rational coefficients. Otherwise FailedPrecondition, for one of these
+// reasons: a constant is not a real number; an attribute is open; a divisor is
+// 0 or not constant; numbers or denominators are so large that a coefficient
+// may be 0 modulo the prime; or an element is computed from 2^40 or more
+// elements, counted with repetition, so that its degree may be too large. The
 // estimates of coefficients, denominators and degrees are upper bounds.
 absl::Status DecidedByField(const Value& a, const Value& b);
 

@@ -20,12 +20,14 @@ struct CheckedMutant {
   int64_t compared = 0, elements = 0;
 };
 
-// The strictest contract of a rule without symbols and conditions whose sides are equal sums of
-// products. kReassociates if all values have the same element type, and each element of the target
-// reads the same elements as the element of the source at the same position, each as often. Reads
-// of weights are ignored, since weights are finite. Otherwise kRealOnly. Does not use the contract
-// that the rule states. FailedPrecondition if the rule does not have the form that CheckMutant
-// requires, or if an element makes too many reads for ReadsOf (verifier/certificate/exact.h).
+// The strictest contract of a rule that has no symbols and no conditions, and
+// whose sides are equal sums of products. kReassociates under two conditions:
+// all values have the same element type; and at each position of the output,
+// both sides read the same elements, each equally often. Reads of weights are
+// ignored, since weights are finite. Otherwise kRealOnly. Does not use the
+// contract that the rule states. FailedPrecondition if the rule does not have
+// the form that CheckMutant requires, or if an element makes too many reads for
+// ReadsOf (verifier/certificate/exact.h).
 absl::StatusOr<FloatContract> ContractOfSums(const Substitution& rule, uint64_t seed);
 
 // Checks that `rule` is a correct mutant: that its target is the target of mutant.rule, corrected

@@ -28,11 +28,13 @@ struct Replaced {
 absl::StatusOr<Value> Resolve(const Graph& graph, const ValueAt& ref);
 
 // Checks that `step` applies `rule` to `graph`. An error, which says why, unless
-//   * the values of symbols have the kinds, and those of variables the types, that the rule states;
+//   * the values of symbols have the kinds that the rule states, and the values
+//     of variables have the types that the rule states;
 //   * step.dtype, the rule's common type, is a float type or, if the rule is bit_exact, any type
 //     that is not a small float (IsSmallFloat in graph/dtype.h); if the rule does not use it, f32;
-//   * the source, with the step's values of symbols and variables, is in the graph where the step
-//     says, up to the order of the first two operands of a commutative operator;
+//   * the graph contains the source, with the step's values of symbols and
+//     variables, at the nodes that the step names; only the first two operands
+//     of a commutative operator may be exchanged;
 //   * the values of the rule's weights are finite (verifier/certificate/finite.h);
 //   * the graph has exactly the constants that the source has. The constants of the target, and
 //     those real attributes that the rule computes (rather than copies from a symbol), may differ
@@ -51,10 +53,11 @@ absl::StatusOr<Replaced> CheckMatch(const Substitution& rule, const CertificateS
 absl::StatusOr<std::vector<Value>> Applied(const Substitution& rule, const Pattern& side,
                                            std::vector<Value> vars);
 
-// The graph in which the second value of each pair takes the place of the first in all uses. The
-// nodes that compute the second values stay as they are. Both values of a pair must have the same
-// type. Names and labels stay; the label of a replaced value goes to its replacement. The export
-// finds the nodes of the imported model by their labels.
+// The graph in which the second value of each pair takes the place of the first
+// in all uses. The nodes that compute the second values stay as they are. Both
+// values of a pair must have the same type. Names stay. Labels stay too, but
+// the label of a replaced value goes to its replacement: the export finds the
+// nodes of the imported model by their labels.
 absl::StatusOr<Graph> Replace(const Graph& graph, const Replacements& replacements);
 
 }  // namespace lemma::certificate

@@ -1,12 +1,14 @@
 // Computes exactly and symbolically, so that one computation covers all values of the inputs. A
 // value is a polynomial with rational coefficients. Its variables are called atoms.
 //
-// An atom is an element of an input, a real parameter, an infinity, a constant that is not a small
-// rational number, or a function or reduction of polynomials that no law rewrites (at Level::kBits,
-// even the addition of two atoms). Polynomials are kept in a canonical form, so equal polynomials
-// are identical. Values whose polynomials differ may still be equal by laws that the level (Level)
-// does not include; ApproximatelyEqual searches for a point at which they differ. Functions are in
-// algebra_fns.cc, laws in algebra_laws.cc, points in algebra_point.cc.
+// An atom is one of these: an element of an input, a real parameter, an
+// infinity, a constant that is not a small rational number, or a function or
+// reduction of polynomials that no law rewrites. At Level::kBits, even the
+// addition of two atoms is such a function. Polynomials are kept in a canonical
+// form, so equal polynomials are identical. Values whose polynomials differ may
+// still be equal by laws that the level (Level) does not include;
+// ApproximatelyEqual searches for a point at which they differ. Functions are
+// in algebra_fns.cc, laws in algebra_laws.cc, points in algebra_point.cc.
 #ifndef LEMMA_VERIFIER_CHECKER_ALGEBRA_H_
 #define LEMMA_VERIFIER_CHECKER_ALGEBRA_H_
 
@@ -81,9 +83,11 @@ class Algebra {
   Value Constant(double value);
   Value Integer(int64_t value) { return Number({value, 1}); }
 
+  // The function of these arguments, simplified by the laws of the level.
   Value Apply(ScalarFn fn, const std::vector<Value>& args);
   // The reduction of `values`, in this order.
   Value Reduce(ReduceKind kind, const std::vector<Value>& values);
+  // 1 / x.
   Value Reciprocal(const Value& x);
   // Sum and Product add and multiply polynomials even at Level::kBits, where Apply does not.
   Value Sum(const Value& a, const Value& b, Rational factor = {1, 1});  // a + factor * b

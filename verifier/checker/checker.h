@@ -68,12 +68,14 @@ struct Replayed {
   int64_t uncovered = 0;  // visited instances that belong to no form, although the target exists
 };
 
-// Repeats a proof. `file`: the content of a proof file (verifier/prover/proof_file.h writes such
-// files, docs/proofs.md defines the format). Accepts the proof if it is about `rule`, with the
-// rule's float contract or a stricter one, and if its steps are correct on the instances checked:
-// every recorded normal form equals its side, every pair of summands agrees under its map of
-// axes, which is one to one, and each summand of the difference is used up by exactly one step.
-// Stops at the first step that fails.
+// Repeats a proof. `file`: the content of a proof file
+// (verifier/prover/proof_file.h writes such files, docs/proofs.md defines the
+// format). Accepts the proof if it is about `rule`, with the rule's float
+// contract or a stricter one, and if its steps are correct on the instances
+// checked: every recorded normal form equals its side; every pair of summands
+// agrees under its map of axes, and the map is one to one; and each summand of
+// the difference is used up by exactly one step. Stops at the first step that
+// fails.
 Replayed ReplayProof(absl::string_view file, const Substitution& rule, const Bounds& bounds = {});
 
 }  // namespace lemma::checker

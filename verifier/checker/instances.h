@@ -47,11 +47,13 @@ class Instances {
   Instances(const Substitution& rule, const Bounds& bounds, int64_t* work,
             std::vector<Fixed> fixed = {});
 
-  // Calls `visit` for each instance, until `visit` returns false or Bounds::work is used up. Visits
-  // the instances within the bounds in the order of their weights, then those of larger sizes if
-  // that is little work. The weight says how far an instance's values are from usual ones, such as
-  // 1 or an attribute's default. If half of Bounds::work is used up before that is done, the other
-  // half goes to random instances of sizes up to max_size(). Visits no instance twice. Must not be
+  // Calls `visit` for each instance, until `visit` returns false or
+  // Bounds::work is used up. Visits the instances within the bounds in the
+  // order of their weights, then instances of larger sizes if that is little
+  // work. The weight says how far an instance's values are from usual ones,
+  // such as 1 or an attribute's default. If half of Bounds::work is used up
+  // before all these instances are visited, the other half goes to random
+  // instances of sizes up to max_size(). Visits no instance twice. Must not be
   // called twice.
   void ForEach(const std::function<bool(const Instance&)>& visit);
 

@@ -17,9 +17,10 @@ namespace lemma::prover {
 // written out: the float is clamped to the type's range and truncated. Then these steps are tried,
 // in this order:
 //   * summands that are equal up to their sign cancel;
-//   * |x f(a) + y f(b)| <= |x| c |a - b| + |x + y| |f(b)|, for abs, tanh, erf, sin and cos, whose
-//     steepest slope is c, and for a maximum or minimum, which changes by at most the largest
-//     change of an operand;
+//   * |x f(a) + y f(b)| <= |x| c |a - b| + |x + y| |f(b)|, where f is abs,
+//     tanh, erf, sin or cos, and c is its steepest slope. Likewise for a
+//     maximum or minimum, which changes by at most the largest change of an
+//     operand;
 //   * x round(a) becomes x a, and |x| / 2 is added to the bound; for floor, ceil and trunc, |x| is
 //     added;
 //   * the magnitude of the remaining summands is added.

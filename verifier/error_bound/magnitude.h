@@ -28,11 +28,13 @@ class Magnitude {
   std::optional<UpperBound> Of(const NormalForm& form, const Facts& context);
   std::optional<UpperBound> Of(const Summand& term, const Facts& context);
 
-  // The summand's value, as a limit for AtMost (upper_bound.h), so it is rounded down; but products
-  // of numbers are rounded to nearest, as the reader of rules rounds them. The summand must be a
-  // product of a polynomial of sizes with positive coefficients, positive numbers, positive
-  // parameters and inverses of such parameters. nullopt for other summands, for numbers below
-  // 2^-900, for coefficients above 2^53, and for denominators that are not powers of two.
+  // The summand's value, for use as the limit of AtMost (upper_bound.h).
+  // Therefore it is rounded down. Only products of numbers are rounded to
+  // nearest, as the reader of rules rounds them. The summand must be a product
+  // of a polynomial of sizes with positive coefficients, positive numbers,
+  // positive parameters and inverses of such parameters. nullopt for other
+  // summands, for numbers below 2^-900, for coefficients above 2^53, and for
+  // denominators that are not powers of two.
   std::optional<UpperBound> Exactly(const Summand& term, const Facts& context);
 
   // Whether the form shows that its value is an integer.

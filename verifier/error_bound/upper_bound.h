@@ -30,7 +30,8 @@ struct UpperBound {
 UpperBound operator+(const UpperBound& a, const UpperBound& b);
 UpperBound operator*(const UpperBound& a, const UpperBound& b);
 
-// An upper bound of both, which is one of them if the other is known to be at most as large.
+// An upper bound of `a` and of `b`. If one of the two is known to be at least
+// as large as the other, the result is the larger one.
 UpperBound Larger(const UpperBound& a, const UpperBound& b);
 
 // Whether `bound` is at most `limit` for all sizes from 1 on and all positive parameters. The

@@ -22,9 +22,9 @@ class CaseEquality {
   CaseEquality(NormalForms* forms, Arith* arith, Laws laws, uint32_t rlimit)
       : forms_(*forms), arith_(*arith), laws_(laws), rlimit_(rlimit) {}
 
-  // Whether a = b wherever `context` holds. False: no proof was found. Call this function only
-  // after Equality::AreEqual has returned false for the same arguments: it may skip what AreEqual
-  // tries.
+  // Whether a = b wherever `context` holds. False: no proof was found. Call
+  // this function only after Equality::AreEqual has returned false for the same
+  // arguments: it may skip the comparison that Equality::AreEqual makes.
   bool AreEqual(const NormalForm& a, const NormalForm& b, const Facts& context);
 
   // Equality::remainder of the last comparison that failed; "" if none failed.

@@ -200,7 +200,8 @@ class BlockMemory {
   bool Knows(int role, int other, int64_t time) const {
     return role == other || clock_[role][other] >= time;
   }
-  // What is wrong if `who` writes the cell, which has this number, now.
+  // The fault if `who` now writes the cell, whose number is `number`; "" if
+  // there is none.
   const char* CheckWrite(const Access& who, const Cell& cell, int64_t number) const;
   // Whether `role` knows that a phase has ended.
   bool PhaseIsKnown(int role, const Barrier& barrier, int64_t phase) const;

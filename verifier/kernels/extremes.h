@@ -1,11 +1,13 @@
 // A second meaning of the maximum and the minimum, under which every operand changes the result.
 //
-// The largest of n random numbers stays the same if a smaller number is left out, so a check at
-// random numbers could miss a kernel that leaves out an operand. Therefore, a program is also
-// checked with max(a, b) = s + (a - s) * (b - s) for a random number s, and with another s for the
-// minimum. Like the maximum, this operation is commutative and associative. Its neutral element is
-// s + 1, which takes the place of -inf for the maximum and of inf for the minimum. Unlike the
-// maximum, it is not idempotent.
+// The largest of n random numbers stays the same if a smaller number is left
+// out. So a check at random numbers could miss a kernel that leaves out an
+// operand. Therefore, a program is also checked with
+// max(a, b) = s + (a - s) * (b - s) for a random number s, and with another s
+// for the minimum. Like the maximum, this operation is commutative and
+// associative. Its neutral element is s + 1, which takes the place of -inf for
+// the maximum and of inf for the minimum. Unlike the maximum, it is not
+// idempotent.
 #ifndef LEMMA_VERIFIER_KERNELS_EXTREMES_H_
 #define LEMMA_VERIFIER_KERNELS_EXTREMES_H_
 

@@ -5,10 +5,11 @@
 //
 //   * that every access lies inside its tensor or array, and that packs (consecutive elements that
 //     one instruction loads or stores) are aligned;
-//   * that each element of a result is written once, and nothing is read before it is written. In a
-//     program that keeps the elements of an operand (GridProgram::kept), which must share its
-//     memory with the result, an element need not be written where the result equals the operand's
-//     element;
+//   * that each element of a result is written once, and nothing is read before
+//     it is written. A program may keep the elements of an operand
+//     (GridProgram::kept). Then the operand must share its memory with the
+//     result, and an element need not be written where the result equals the
+//     operand's element;
 //   * that if a thread writes shared memory, another thread accesses it only after a barrier;
 //   * that if an operand and a result share memory, no thread accesses an element that another
 //     thread writes;
@@ -19,16 +20,19 @@
 // Control flow and addresses depend on no values except gathered indices, so one execution decides
 // all of this for all other values.
 //
-// The check also compares the program's results with the results of the graph's nodes, which are
-// evaluated one by one, at random points of the field with 2^61 - 1 elements (graph/expr/field.h).
-// Two different rational functions of degree d agree at a random point with a probability of about
-// d/2^61. Three further checks are tests, not decisions: nodes that compute in integers are
-// compared at random integers; discontinuous functions, such as comparisons, are evaluated at
-// numbers near the definitions' constants; and gathered indices are also set to all positions of
+// The check also compares the program's results with the results of the graph's
+// nodes, at random points of the field with 2^61 - 1 elements
+// (graph/expr/field.h). It evaluates the nodes one by one. Two different
+// rational functions of degree d agree at a random point with a probability of
+// at most about d/2^61. Three further checks are tests, not decisions: nodes
+// that compute in integers are compared at random integers; discontinuous
+// functions, such as comparisons, are evaluated at numbers near the
+// definitions' constants; and gathered indices are also set to all positions of
 // axes of up to 8 elements, and outside of the tensors that they index.
 //
 // The check trusts the CUDA compiler and the functions of the prelude
-// (kernels/codegen/prelude.cuh), whose meaning it states a second time.
+// (kernels/codegen/prelude.cuh). It states the meaning of these functions a
+// second time.
 #ifndef LEMMA_VERIFIER_KERNELS_KERNEL_CHECK_H_
 #define LEMMA_VERIFIER_KERNELS_KERNEL_CHECK_H_
 

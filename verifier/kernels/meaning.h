@@ -34,10 +34,11 @@ class Meaning {
 
   Arithmetic arithmetic() const { return arithmetic_; }
   bool integers() const { return arithmetic_ == Arithmetic::kInteger; }
-  // Whether to compare under the second meaning of maxima and minima (extremes.h) too, since a
-  // check at random numbers may miss an operand of a maximum or minimum. True if the nodes have a
-  // maximum or minimum over axes. Also true if they have a maximum or minimum of two numbers and
-  // operations() is at most 10^6.
+  // Whether the results must also be compared under the second meaning of
+  // maxima and minima (extremes.h), since a check at random numbers may miss an
+  // operand of a maximum or minimum. True if the nodes have a maximum or
+  // minimum over axes. Also true if they have a maximum or minimum of two
+  // numbers and operations() is at most 10^6.
   bool needs_extremes() const;
   // The number of scalar operations of one evaluation.
   double operations() const { return operations_; }
@@ -46,18 +47,21 @@ class Meaning {
   bool has_indices() const;
   // Says that kernels may use every operand of integers of 32 or 64 bits as an index.
   void UseIntegersAsIndices();
-  // Whether to compare on operands drawn from few different numbers too (Draw with `few`). True if
-  // a function is discontinuous, or if abs, max or min may get an infinity or NaN.
+  // Whether the results must also be compared on operands that are drawn from
+  // few different numbers (Draw with `few`). True if a function is
+  // discontinuous, or if abs, max or min may get an infinity or NaN.
   bool needs_few_numbers() const { return !constants_.empty(); }
   // Random values of operand `k`. An operand that is used as an index is drawn from [`least`,
   // `end`), limited to its type's range. `few`: any other operand is drawn from few numbers, among
   // them the constants of the definitions, their neighbors and, where they may occur, infinities
   // and NaN. `few` has no effect unless needs_few_numbers() is true.
   SlotMemory Draw(size_t k, int64_t least, int64_t end, uint64_t seed, bool few) const;
-  // The same, but positions are the numbers of [`least`, `end`) in turn, so that `end` - `least`
-  // elements in a row are all of them. Another `turn` gives each element another position.
-  // Positions are the elements of operands that are used as indices and, if needs_few_numbers(),
-  // all integers, since they may be compared with positions.
+  // As Draw without `few`, but elements that are positions run through
+  // [`least`, `end`) in turn: each row of `end` - `least` elements has each of
+  // these numbers once. The next `turn` gives each element the next number.
+  // Positions are the elements of operands that are used as indices. If
+  // needs_few_numbers(), all integers are positions, since they may be compared
+  // with positions.
   SlotMemory DrawInTurn(size_t k, int64_t least, int64_t end, uint64_t seed, int64_t turn) const;
   // The sizes of the axes of operands and results, up to `most`.
   std::set<int64_t> Axes(int64_t most) const;

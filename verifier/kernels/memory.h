@@ -50,8 +50,9 @@ class SharedMemory {
   void Clear(int64_t value);
   // To be called when all threads of the block have met.
   void Barrier() { now_ += kStep; }
-  // A thread's access to a cell, which must exist (not checked). Returns the error in it, "" if
-  // there is none. Read sets *value to the cell's value unless there is an error.
+  // A thread's access to a cell, which must exist (not checked). Returns the
+  // error in the access; "" if there is none. Read sets *value to the cell's
+  // value unless there is an error.
   const char* Read(int64_t cell, int thread, int64_t* value) {
     Cell& c = cells_[cell];
     if (c.written < start_) return "a thread reads shared memory that nothing wrote";

@@ -35,7 +35,8 @@ class StepLog {
   // Logs that summands which differed only in coefficients were added up. `terms`: the summands of
   // the difference after that.
   void Collected(const std::vector<Summand>& terms);
-  // Logs that the difference, whose summands are `terms`, is 0 by laws, without the single steps.
+  // Logs that the difference is 0 by laws, without the single steps. `terms`:
+  // the summands of the difference.
   void ZeroByLaws(const std::vector<Summand>& terms);
   // Logs that the summand `term` is 0 at all points.
   void Zero(const Summand& term);

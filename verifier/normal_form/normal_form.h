@@ -90,12 +90,16 @@ enum class Laws {
   kRealOnly,  // also laws of exp, log and division, which rounding and overflow break
 };
 
+// A pointer to the form.
 NormalFormPtr Share(NormalForm form);
 // The form that stands for value / denominator.
 NormalForm Number(const Poly& value, int64_t denominator = 1);
+// The form that consists of this atom.
 NormalForm OfAtom(Atom atom);
+// The function of these arguments, as an atom and as a form.
 Atom FnAtom(std::string name, std::vector<NormalForm> args);
 NormalForm FnForm(ScalarFn fn, std::vector<NormalForm> args);
+// The forms that stand for 1 / x, a + b and factor * a.
 NormalForm Reciprocal(const NormalForm& x);
 NormalForm Sum(const NormalForm& a, const NormalForm& b);
 NormalForm Scaled(const NormalForm& a, int64_t factor);

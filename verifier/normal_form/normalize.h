@@ -51,7 +51,7 @@ class Normalizer {
   // Whether the guards are one lower and one upper bound of each axis, and the extent of each axis
   // is at least 1 wherever `context` holds.
   bool HasPoint(const std::vector<Leaf>& axes, const Facts& guards, const Facts& context);
-  // Appends summands to *out, any number of them, whose sum is `term`.
+  // Appends any number of summands to *out. Their sum is `term`.
   void SimplifyTerm(Summand term, const Facts& context, std::vector<Summand>* out);
   // Adds up summands that differ only in their coefficients, unless these depend on axes.
   NormalForm Combine(NormalForm form);

@@ -1,11 +1,13 @@
-// Finds the precondition of a rule that is false without one: a guard of a small language under
-// which the rule is proved. Of the guards that it tries, the search prefers those that allow the
-// most instances, so the guard is weak, but it need not be the weakest.
+// Finds the precondition of a rule that is false without one: a guard of a
+// small language under which the rule is proved. Among the guards that it
+// tries, the search prefers those that allow the most instances. So the guard
+// is weak, but it need not be the weakest.
 //
-// The language (guard_language.h): conjunctions of comparisons (=, <=, >=) of the rule's integer
-// symbols with each other and with small constants, equations with sums, doubles and products of
-// symbols (k1 * g2 = k2 * g1), divisibility of one symbol by another, and conditions on the lengths
-// and the equality of its lists.
+// The language (guard_language.h) has conjunctions of these conditions:
+// comparisons (=, <=, >=) of the rule's integer symbols with each other and
+// with small constants; equations with sums, doubles and products of symbols
+// (k1 * g2 = k2 * g1); divisibility of one symbol by another; and conditions on
+// the lengths and the equality of the rule's lists.
 #ifndef LEMMA_VERIFIER_PRECONDITIONS_PRECONDITION_H_
 #define LEMMA_VERIFIER_PRECONDITIONS_PRECONDITION_H_
 
@@ -23,8 +25,9 @@ struct PreconditionOptions {
   int samples = 240;      // instances to draw first, over all forms of the rule
   int max_attempts = 48;  // guards to try on instances before one is proved
   int max_proofs = 6;     // guards to give to the prover before one is proved
-  // Most conjuncts of a guard when it is formed. It may get more: a conjunct that allows each of
-  // its symbols one value only is replaced by these values, such as x = 2 * y by x = 0 and y = 0.
+  // Most conjuncts of a guard when it is formed. The guard may get more later:
+  // a conjunct that allows each of its symbols only one value is replaced by
+  // these values. For example, x = 2 * y may become x = 0 and y = 0.
   int max_conjuncts = 6;
   // Limit on the steps of all proofs and instances together; the search then ends.
   int64_t work = 2'000'000'000;
@@ -53,8 +56,9 @@ struct Precondition {
 // out, the rule is false or not proved.
 //
 // Rejects trivial guards, which allow only special instances. A guard is trivial if
-//   * under it, a reduction of the target always has one term, or an operator of the target always
-//     copies its operand, and this is not so in all instances of the rule; or
+//   * under it, a reduction of the target always has one term, or an operator
+//     of the target always copies its operand, although the rule has instances
+//     in which this is not so; or
 //   * it bounds more than two sizes by constants (attributes do not count).
 //
 // Deterministic; limited by counts, not by a clock. If prover.interrupted ends the search,

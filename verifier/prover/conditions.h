@@ -9,9 +9,9 @@
 
 namespace lemma::prover {
 
-// Keys: the requirements as text, each once. Values: false if the requirement says nothing new,
-// because it follows from the sizes of inputs being at least 1, or equals an earlier entry after
-// both are simplified.
+// Keys: the requirements as text, each once. Values: false if the requirement
+// says nothing new: it follows if all sizes of inputs are at least 1, or it
+// equals an earlier entry after both are simplified.
 std::map<std::string, bool> ConditionsOf(const Statement& statement);
 
 }  // namespace lemma::prover

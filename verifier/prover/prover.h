@@ -2,9 +2,10 @@
 // (docs/proofs.md).
 //
 // A proof is about real numbers. The answer "proved" relies on the normal form
-// (verifier/normal_form/normal_form.h) and on Z3. The answer "refuted" comes with sizes at which
-// either the shapes of an output differ, or an element differs when both sides run on the same
-// random inputs, both in the field and in double.
+// (verifier/normal_form/normal_form.h) and on Z3. The answer "refuted" comes
+// with sizes at which the sides differ. Either the shapes of an output differ;
+// or the outputs differ on the same random inputs, in double and, unless the
+// rule has a bound, in the field.
 #ifndef LEMMA_VERIFIER_PROVER_PROVER_H_
 #define LEMMA_VERIFIER_PROVER_PROVER_H_
 
@@ -58,10 +59,11 @@ Verdict ProveRule(const Substitution& rule, const ProverOptions& options = {});
 // position, weights by name, and constants by value. A weight that has the same name and values in
 // both graphs stands for any values.
 Verdict ProveGraphs(const Graph& a, const Graph& b, const ProverOptions& options = {});
-// For graphs that ProveGraphs refutes, perhaps with other values of weights than the stored ones.
-// Compares them again with the stored values of all weights, on the same random inputs and on as
-// many others. If no difference is found, the answer Unknown, which names the weights; nullopt if
-// the graphs differ, or if no stored values were replaced.
+// For graphs that ProveGraphs refutes, perhaps with other values of weights
+// than the stored ones. Compares the graphs again with the stored values of all
+// weights, on the same random inputs and on as many others. If no difference is
+// found, returns the answer Unknown, which names the weights. nullopt if the
+// graphs differ, or if no stored values were replaced.
 std::optional<Unknown> UnknownWithStoredWeights(const Graph& a, const Graph& b,
                                                 const ProverOptions& options = {});
 // The Proved::id that ProveGraphs gives: a hash of both graphs.

@@ -50,12 +50,14 @@ int64_t OperatorsIn(const DifferentPair& pair);
 // A pair of at most this many operators is small: nothing smaller is looked for.
 constexpr int64_t kSmallPair = 8;
 
-// Finds an output that differs by more than kFarBeyond times what rounding explains, on all samples
-// that have the same sizes and the same Sample::decides. Sets Refutation::pair to a pair of small
-// graphs that differ on values on which the whole graphs agree, if there is one. A pair whose
-// results have one name but different types takes its place if it is smaller. The operators'
-// definitions must confirm the difference: on the whole graphs if these have at most kMaxWork
-// operations, otherwise on the pair. nullopt if no difference is found and confirmed.
+// Finds an output that differs by more than kFarBeyond times what rounding
+// explains, on all samples that have the same sizes and the same
+// Sample::decides. Sets Refutation::pair to a pair of small graphs that differ
+// on values on which the whole graphs agree, if there is one. A pair whose
+// results have the same name but different types is taken instead if it is
+// smaller. The operators' definitions must confirm the difference: on the whole
+// graphs if these have at most kMaxWork operations, otherwise on the pair.
+// nullopt if no difference is found and confirmed.
 std::optional<Refutation> FindRefutation(const Graph& before, const Graph& after,
                                          const Sketches& in_before, const Sketches& in_after,
                                          const RefereeOptions& options);

@@ -52,30 +52,38 @@ struct OnlyPlace {
 // OnlyPlace::difference is set if, on a sample,
 //   * the two sides of the region, computed by definition in double on values of the first graph,
 //     differ by more than rounding explains (measure.h); and
-//   * in double, putting the first graph's value at the place changes the outputs of the second
-//     graph by more than four times as much as other roundings (evidence/other_roundings.h) of
-//     weights and constants do. The weights and constants rounded are all those in the region and,
-//     elsewhere in both graphs, those of a single element.
+//   * in double, putting the first graph's value at the place changes the
+//     outputs of the second graph by more than four times as much as other
+//     roundings (evidence/other_roundings.h) do. These roundings change all
+//     weights and constants in the region and, elsewhere in both graphs, those
+//     of a single element.
 std::optional<OnlyPlace> FindOnlyPlace(const SweptGraphs& graphs);
 
-// The place graphs.swept.assumed[0], if the graphs are proved equal except at the places in
-// graphs.swept.assumed; otherwise nullopt. nullopt too if a region is too large or the deadline
-// passes. OnlyPlace::difference is set if, on one sample, both conditions of FindOnlyPlace hold:
-// the first one for the region of every place, the second one for the difference between the
-// outputs of the two graphs, and for the weights and constants in all these regions. So places
-// whose effects cancel each other are not taken for faults.
+// The place graphs.swept.assumed[0], if the graphs are proved equal except at
+// the places in graphs.swept.assumed; otherwise nullopt. nullopt too if a
+// region is too large or the deadline passes. OnlyPlace::difference is set if,
+// on one sample, two conditions hold. First, the two sides of every place's
+// region differ by more than rounding explains, as for FindOnlyPlace. Second,
+// in double, the outputs of the two graphs differ by more than four times as
+// much as other roundings change them. These roundings change the weights and
+// constants in all these regions and, elsewhere in both graphs, those of a
+// single element. So places whose effects cancel each other are not taken for
+// faults.
 std::optional<OnlyPlace> FindPlaces(const SweptGraphs& graphs);
 
-// Finds the place where weights with strange elements first matter. Strange elements differ from
-// their formula by more than counts as rounding (UnrelatedWeight::elements). The function replaces
-// each of `weights` by the formula to which it is near (UnrelatedWeight::nearest). nullopt unless
-// the graphs are then proved equal. The place is the first value of the second graph that depends
-// on the weights, is not constant itself, and is proved equal to a value of the first graph if the
-// weights are replaced; nullopt if there is no such value. OnlyPlace::difference is set if all
-// weights are f32, an element is more than 4 times as far off as rounding explains
-// (UnrelatedWeight::farthest), and on a sample, in double, replacing the weights changes the
-// outputs by more than four times as much as another rounding of the strange elements does. The
-// difference at the place itself may be smaller than rounding explains.
+// Finds the place where weights with strange elements first matter. Strange
+// elements differ from their formula by more than counts as rounding
+// (UnrelatedWeight::elements). The function replaces each of `weights` by the
+// formula to which it is near (UnrelatedWeight::nearest). nullopt unless the
+// graphs are then proved equal. The place is the first value of the second
+// graph that depends on the weights, is not constant itself, and is proved
+// equal to a value of the first graph if the weights are replaced; nullopt if
+// there is no such value. OnlyPlace::difference is set if three conditions
+// hold: all weights are f32; an element is more than 4 times as far off as
+// rounding explains (UnrelatedWeight::farthest); and on a sample, in double,
+// replacing the weights changes the outputs by more than four times as much as
+// another rounding of the strange elements does. The difference at the place
+// itself may be smaller than rounding explains.
 std::optional<OnlyPlace> FindWrongWeights(const SweptGraphs& graphs,
                                           const std::vector<UnrelatedWeight>& weights);
 

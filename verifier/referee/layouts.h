@@ -15,10 +15,11 @@ namespace lemma::referee {
 // the exchange, the same elements result. Empty for more than 5 dimensions.
 std::vector<std::vector<int64_t>> OrdersBetween(const Shape& from, const Shape& to);
 
-// Returns values that are computed from values of `before` by one reshape or transpose, and that
-// may equal values of `after`. Looks for no match for an operator's result in `after` that already
-// agrees with a value of `before` of the same type. That two values may have the same elements is a
-// guess from their sketches (values.h), not a proof. The number of values returned is limited.
+// Returns values that are computed from values of `before` by one reshape or
+// transpose, and that may equal values of `after`. Skips results of operators
+// in `after` that already agree with a value of `before` of the same type. That
+// two values may have the same elements is a guess from their sketches
+// (values.h), not a proof. The number of values returned is limited.
 std::vector<Value> OtherLayouts(const Graph& before, const Graph& after, const Sketches& in_before,
                                 const Sketches& in_after);
 

@@ -21,12 +21,14 @@ struct RegionDifference {
   double explained = 0;
 };
 
-// Executes both sides with options.definition on the values that the graph `before` has on
-// options.samples[sample]. In double, only weights and constants are rounded numbers. So rounding
-// explains a difference of up to four times the effect of changing each of them by some units in
-// the last place, plus 2^-22 of the largest magnitude in both results (at least 1).
-// ResourceExhausted if this takes too many operations; Unimplemented if values are stored in half
-// precision, which execution in double does not round.
+// Executes both sides with options.definition on the values that the graph
+// `before` has on options.samples[sample]. In double, only weights and
+// constants are rounded numbers. So the difference that rounding explains is
+// the sum of two numbers: four times the effect of changing each weight and
+// constant by some units in the last place; and 2^-22 of the largest magnitude
+// in both results (at least 1). ResourceExhausted if this takes too many
+// operations; Unimplemented if values are stored in half precision, which
+// execution in double does not round.
 absl::StatusOr<RegionDifference> MeasureRegion(const Graph& before, const Region& region,
                                                size_t sample, const RefereeOptions& options);
 

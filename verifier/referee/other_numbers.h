@@ -26,8 +26,8 @@ struct ChangedNumber {
 // times `expected` is left out, because a tool may have computed it.
 std::vector<ChangedNumber> OtherNumbers(const Graph& before, const Graph& after);
 
-// For each value of `after`, the value of the graph that has `number` in the place of
-// `other.value`.
+// Puts `number` in the place of other.value in the nodes other.users. Returns,
+// for each value of `after`, the value that then takes its place.
 ValueMap WithNumber(const Graph& after, const ChangedNumber& other, double number);
 
 }  // namespace lemma::referee

@@ -97,8 +97,8 @@ struct StrangeWeight {
   double value = 0, low = 0, high = 0;
 };
 
-// Two graphs that differ. Both have one output and the same inputs. Of several pairs found, this is
-// the smallest.
+// Two graphs that differ. Both have one output and the same inputs. If several
+// pairs are found, this is the smallest.
 struct DifferentPair {
   // The labels of `before_value` and `after_value`. If a value has no label: the label of the
   // nearest value computed from it.

@@ -15,10 +15,12 @@ namespace lemma::referee {
 
 // Says where CutRegion cuts, and what the proof of the region may use.
 struct CutOptions {
-  // The second graph reads values of the first one where a sweep proved them equal; a region is
-  // cut at such values. With depth 0, it is cut at the first such value on each path from `w` of
-  // CutRegion towards the inputs; with depth n, it includes n more operators of each path. The
-  // first side (`u`) stops at the same values, or at values from which these are computed.
+  // Where a sweep proved values equal, the second graph reads the values of the
+  // first graph; a region is cut at such values. With depth 0, the region is
+  // cut at the first such value on each path from `w` of CutRegion towards the
+  // inputs. With depth n, the region includes n more operators of each path.
+  // The first side (`u`) stops at the same values, or at values from which
+  // these are computed.
   int depth = 0;
   // Which float weights keep their elements in the region. The proof has to hold for any elements
   // of other float weights. Integers, single numbers and small constants always keep their
@@ -26,8 +28,9 @@ struct CutOptions {
   enum class Weights {
     kAny,      // none
     kUniform,  // those whose elements are all equal
-    // As kUniform; of other weights of at most 65536 elements, the proof knows only whether all
-    // elements are >= 0, all are <= 0, or each is 0 or 1.
+    // As kUniform. About any other weight of at most 65536 elements, the proof
+    // knows only whether all elements are >= 0, all are <= 0, or each is 0 or
+    // 1.
     kSigns,
     kFew,  // as kUniform, and those with at most 16 elements
     kAll,

@@ -22,7 +22,8 @@ namespace lemma::referee {
 // they have the same name. Pairs that were not compared before the time was up are open, too.
 struct OpenPair {
   Value before, after;  // values of the graphs given to Sweep
-  // Number in a region that was tried; 0: every region was too large, or none was tried in time.
+  // The number of operators in a region that was tried; 0 if every region was
+  // too large, or if none was tried in time.
   int operators = 0;
   std::string reason;
 };
@@ -74,7 +75,8 @@ struct SweepLimits {
   // depend on these assumptions. A value of the same name is a candidate even if its sketch is not
   // alike, because the effects of assumed places add up. Needs `differs`.
   bool assume = false;
-  // Called with the number of nodes of `after` that were visited, and of all. May be empty.
+  // Called with two numbers of nodes of `after`: those visited so far, and all.
+  // May be empty.
   std::function<void(int64_t done, int64_t all)> progress;
 };
 

@@ -24,9 +24,9 @@ absl::StatusOr<Graph> AtSizes(const Graph& graph, const DimValues& sizes);
 absl::StatusOr<std::vector<Tensor>> Evaluate(const Graph& graph, const std::vector<Value>& values,
                                              const Sample& sample, const Runner& runner);
 
-// The label of a value. If it has none, such as a value inside of an operator of ONNX that Lemma
-// computes by several operators: the label of the nearest value computed from it. "" if there is
-// none.
+// The label of a value. A value may have none, for example inside an operator
+// of ONNX that Lemma computes by several operators. Then the result is the
+// label of the nearest value computed from it; "" if there is none.
 std::string LabelNear(const Graph& graph, const Value& value);
 
 // Some numbers about a value, from its tensors on one or more samples.

@@ -72,12 +72,14 @@ std::optional<DifferentElement> LargestDifference(const std::vector<std::vector<
                                                   const std::vector<std::vector<int64_t>>& dims,
                                                   double tolerance);
 
-// An element in which the sides differ in double by more than rounding explains, also after a small
-// change of the inputs. Without sides.within, the outputs must also differ in the field, in this
-// element or in another; with it, the difference must exceed the number that it gives, too. The
-// sides must have equal shapes. nullopt if no such element is found. Depends on the arguments only.
-// Refuted::values has the parameters only. If `unequal` is given: sets *unequal to true if two
-// elements were unequal in double, even if only by rounding or because one is NaN; otherwise leaves
+// An element in which the sides differ in double by more than rounding
+// explains, also after a small change of the inputs. If sides.within is not
+// set, the outputs must also differ in the field, in this element or in
+// another. If it is set, the difference must also exceed the number that it
+// gives. The sides must have equal shapes. nullopt if no such element is found.
+// Depends on the arguments only. Refuted::values has the parameters only. If
+// `unequal` is given: sets *unequal to true if two elements were unequal in
+// double, even if only by rounding or because one is NaN; otherwise leaves
 // *unequal as it is.
 std::optional<Refuted> FindDifference(const ComparedSides& sides, InputStyle style, uint64_t seed,
                                       bool* unequal = nullptr);

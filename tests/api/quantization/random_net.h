@@ -10,8 +10,9 @@
 
 namespace lemma {
 
-// The text of a Constant node with the output `name`, whose elements are normally distributed.
-// `dims` is the shape of the output, such as "5,3,3,3", and `count` is its number of elements.
+// The text of a Constant node with the output `name`. The elements of the
+// output are normally distributed. `dims` is the shape of the output, such as
+// "5,3,3,3", and `count` is its number of elements.
 inline std::string RandomConstant(const std::string& name, const std::string& dims, int count,
                                   std::mt19937_64* random) {
   std::normal_distribution<double> normal;
@@ -22,9 +23,10 @@ inline std::string RandomConstant(const std::string& name, const std::string& di
   return text + "}> ()\n";
 }
 
-// The text of a network with the input x, a float[1,3,6,6], and the output y, a float[1,4]. It has
-// two convolutions, a batch normalization, two relus, a pool, padding with zeros, a sum of two
-// branches, and a matrix product. Equal seeds give equal networks.
+// The text of a network with the input x, a float[1,3,6,6], and the output y, a
+// float[1,4]. It consists of two convolutions, two relus, a max pool, padding
+// with zeros, a batch normalization, a sum of two branches, a flatten, and a
+// matrix product with a bias. Equal seeds give equal networks.
 inline std::string RandomConvNet(uint64_t seed) {
   std::mt19937_64 random(seed);
   std::string text = "g (float[1,3,6,6] x) => (float[1,4] y) {\n";

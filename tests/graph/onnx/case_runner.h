@@ -14,8 +14,9 @@ namespace lemma {
 //   "unsupported: OP (reason)"
 //   "contradiction: …" if the case's inputs do not have the types that its model declares
 //   "FAIL: …" with the difference, or the reason why the case cannot be read, run or exported
-// A model that passes is also exported. The exported model must satisfy ONNX's checker, unless its
-// IR version is newer than the checker, and have the same meaning after another import.
+// A model that passes is also exported. The exported model must satisfy ONNX's
+// checker, unless its IR version is too new for the checker, and have the same
+// meaning after another import.
 std::string RunCase(const std::string& directory);
 
 // Imports `count` damaged copies of the case's model, chosen by `seed`, and exports those that can

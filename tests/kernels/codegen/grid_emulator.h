@@ -1,9 +1,10 @@
 // Runs CUDA kernels that were compiled as host C++. Blocks run one after another; the threads of a
 // block are fibers that take turns at barriers and shuffles.
 //
-// Include before kernels/codegen/prelude.cuh. Behavior that a GPU leaves undefined ends the
-// process with a message, for example a barrier that some threads of a block do not reach, or a
-// shuffle in which some living threads of a warp do not take part.
+// Include before kernels/codegen/prelude.cuh. Behavior that a GPU leaves
+// undefined ends the process with a message. Examples are a barrier that some
+// threads of a block do not reach, and a shuffle in which some living threads
+// of a warp do not take part.
 #ifndef LEMMA_TESTS_KERNELS_CODEGEN_GRID_EMULATOR_H_
 #define LEMMA_TESTS_KERNELS_CODEGEN_GRID_EMULATOR_H_
 
@@ -60,10 +61,12 @@ struct BulkMap {
 
 }  // namespace emulated_memory
 
-// Suspends the running stack: saves on it the registers that a call has to preserve, and stores the
-// stack pointer in *from. Then continues the stack whose stack pointer is `to`. Unlike glibc's
-// swapcontext, the function does not save the signal mask, which would take a system call. It ends
-// with a jump: processors predict that a `ret` returns to the last call, which is another stack's.
+// Suspends the running stack: saves on it the registers that a call has to
+// preserve, and stores the stack pointer in *from. Then continues the stack
+// whose stack pointer is `to`. Unlike glibc's swapcontext, the function does
+// not save the signal mask, which would take a system call. It ends with a
+// jump, not with a `ret`: processors predict that a `ret` returns to the last
+// call, but here the last call belongs to another stack.
 extern "C" __attribute__((visibility("hidden"))) void lemma_switch_stack(void** from, void* to);
 #if !defined(__x86_64__)
 #error "lemma_switch_stack is written for x86-64"
@@ -99,13 +102,15 @@ using emulated_memory::BulkMap;
 constexpr int kWarp = 32;
 constexpr size_t kStackBytes = 128 * 1024;
 
-// The state of a thread. kReady: it waits for nothing. It waits for: kAtWarp: the threads of its
-// warp; kAtSyncThreads: the threads of SyncThreads; kAtBlock: the block; kAtPhase: a phase of a
-// BulkBarrier (WaitFor); kAtTurn: its warpgroup's turn (TakeTurn). kDone: the thread has ended.
+// The state of a thread. kReady: it waits for nothing. kAtWarp: it waits for
+// the threads of its warp. kAtSyncThreads: for the threads of SyncThreads.
+// kAtBlock: for the block. kAtPhase: for a phase of a BulkBarrier (WaitFor).
+// kAtTurn: for its warpgroup's turn (TakeTurn). kDone: it has ended.
 enum class State { kReady, kAtWarp, kAtSyncThreads, kAtBlock, kAtPhase, kAtTurn, kDone };
-// A warpgroup has 128 threads. Warpgroups take turns: the turn of a warpgroup begins when all
-// threads of another warpgroup have passed it on (PassTurn) and all its own threads wait for it
-// (TakeTurn). kTurnThreads is the number of all these threads.
+// A warpgroup has 128 threads. Warpgroups take turns: the turn of a warpgroup
+// begins when all threads of another warpgroup have passed the turn to it
+// (PassTurn), and all its own threads wait for the turn (TakeTurn).
+// kTurnThreads is the number of threads of both warpgroups.
 constexpr int kMostWarpgroups = 4, kTurnThreads = 256;
 
 // A bulk copy from the box of the tensor that starts at index `at`.
@@ -128,9 +133,10 @@ struct Fiber {
   std::unique_ptr<char[]> stack;  // kStackBytes, not initialized: few of its pages are used
   State state = State::kReady;
   unsigned long long slot = 0;  // the value that the thread passes to a shuffle
-  // The thread's words of the factors A and B for a product on tensor cores (MultiplyAdd), and its
-  // sums until they are computed. Two sets are used in turn, so that a thread may issue the next
-  // product while others have not yet gone on from the last one.
+  // The thread's words of the factors A and B for a product on tensor cores
+  // (MultiplyAdd), and pointers to its sums, which become null when the sums
+  // are computed. Two sets are used in turn, since a thread may issue the next
+  // product before other threads have continued after the last product.
   struct {
     unsigned int a[4], b[2];
     void* sums[2];
@@ -206,9 +212,10 @@ inline void Wait(State state) {
   Fail("a thread that has ended goes on");
 }
 
-// Makes the fiber of thread i begin with FiberMain. The stack looks as if lemma_switch_stack had
-// been called. It begins at another line of a page in each thread: stacks that all begin at the
-// same one would share a few sets of the cache.
+// Makes the fiber of thread i begin with FiberMain. The stack looks as if
+// lemma_switch_stack had been called. In each thread, the stack begins at
+// another cache line of a page. If all stacks began at the same line, they
+// would share a few sets of the cache.
 inline void Prepare(Fiber* fiber, int i) {
   if (fiber->stack == nullptr) fiber->stack.reset(new char[kStackBytes]);
   constexpr int kSaved = 6;  // registers
@@ -222,6 +229,7 @@ inline void Prepare(Fiber* fiber, int i) {
   fiber->stack_pointer = words;
 }
 
+// Runs fiber i until it waits.
 inline void Resume(int i) {
   block->running = i;
   threadIdx.x = static_cast<unsigned int>(i);
@@ -255,9 +263,10 @@ inline void CarryOut(const Copy& copy);
 // Whether the phase with this parity has ended. The parity of the phase that runs is phase % 2.
 inline bool Ended(const BulkBarrier& barrier, int parity) { return barrier.phase % 2 != parity; }
 
-// Runs the threads [from, to) of a warp. In every fourth block, warps take turns at barriers of a
-// warp; in the others, which run faster, a warp goes as far as it can. Returns whether a thread
-// ran.
+// Runs the threads [from, to) of a warp. In every fourth block, the next warp
+// runs after the threads of this warp have met at a barrier. In the other
+// blocks, which run faster, a warp runs as far as it can. Returns whether a
+// thread ran.
 inline bool RunWarp(int from, int to) {
   const bool takes_turns = blockIdx.x % 4 == 0;
   bool progress = false;
@@ -271,6 +280,7 @@ inline bool RunWarp(int from, int to) {
   return progress;
 }
 
+// Runs the block blockIdx.x, which has `threads` threads.
 inline void RunBlock(int threads) {
   std::fill(std::begin(block->turns), std::end(block->turns), 0);
   for (int i = 0; i < threads; ++i) {
@@ -333,16 +343,17 @@ inline float Truncated(double x) {
   return nearest;
 }
 
-// mma.sync: adds a product A·B that has 16 x 8 elements and a depth of 8 words of 32 bits, each of
-// which holds one or more numbers. Lane l of the warp passes:
+// mma.sync: adds a product A·B that has 16 x 8 elements and a depth of 8 words.
+// A word has 32 bits and holds one or more numbers. Lane l of the warp passes:
 //   * in a[r + 2h], word l%4 + 4h of row l/4 + 8r of A,
 //   * in b[h], word l%4 + 4h of column l/4 of B.
 //
 // The lane's upper[j] and lower[j] are the sums in column 2(l%4) + j of row l/4 and of row l/4 + 8.
 //
-// The first lane that goes on computes the sums of all lanes, which wait with their sums at hand.
-// It calls add_rows(sums, a, b), which adds the product to sums[row][column]; a[row][k] is word k
-// of a row of A, and b[k][column] is word k of a column of B.
+// The first lane that continues after the barrier computes the sums of all
+// lanes; the other lanes still wait. It calls add_rows(sums, a, b), which adds
+// the product to sums[row][column]; a[row][k] is word k of a row of A, and
+// b[k][column] is word k of a column of B.
 template <class Sum, class AddRows>
 void MultiplyAddBy(Sum* upper, Sum* lower, const unsigned int* a, const unsigned int* b,
                    const AddRows& add_rows) {
@@ -436,15 +447,18 @@ inline void EndPhaseIfComplete(BulkBarrier* barrier) {
   barrier->arrivals = 0;
   ++barrier->phase;
 }
+// Makes a barrier. A phase ends after `count` arrivals and all expected bytes.
 inline void InitBarrier(BulkBarrier* barrier, int count) {
   *barrier = BulkBarrier();
   barrier->count = static_cast<unsigned char>(count);
 }
+// The thread arrives. The phase then expects `bytes` more bytes from copies.
 inline void Arrive(BulkBarrier* barrier, int bytes) {
   barrier->bytes += bytes;
   ++barrier->arrivals;
   EndPhaseIfComplete(barrier);
 }
+// Waits until the phase with this parity has ended.
 inline void WaitFor(BulkBarrier* barrier, int parity) {
   if (Ended(*barrier, parity)) return;
   Fiber& fiber = block->fibers[block->running];
@@ -457,6 +471,7 @@ inline void WaitFor(BulkBarrier* barrier, int parity) {
 // lies at the place of piece c ^ (r % 8) of this line.
 inline size_t Swizzled(size_t offset) { return offset ^ (offset / 128 % 8 * 16); }
 
+// Moves the bytes of the copy. Elements outside of the tensor are 0.
 inline void CarryOut(const Copy& copy) {
   const BulkMap& map = copy.map;
   if (reinterpret_cast<uintptr_t>(copy.to) % 1024 != 0) Fail("a bulk copy to unaligned memory");
@@ -484,6 +499,8 @@ inline void CarryOut(const Copy& copy) {
   EndPhaseIfComplete(copy.barrier);
 }
 
+// Issues the copy of the box that starts at index `at`. In every second block,
+// the copy is carried out at once; in the others, as late as possible.
 inline void CopyInBulk(void* to, const BulkMap& map, BulkBarrier* barrier, const int* at,
                        int rank) {
   if (rank != map.rank) Fail("a bulk copy of another rank");
@@ -517,10 +534,11 @@ inline unsigned short TileNumber(unsigned long long start, bool rows_adjacent, i
   return number;
 }
 
-// Adds a product of depth 16 to the thread's part of a result with 64 rows and 8*eighths columns.
-// This part lies in two rows; `upper` and `lower` hold 2*eighths sums of each. left(r, k) is the
-// number of A in the thread's row r, 0 or 1, at depth k. If `adds` is false, the product replaces
-// the sums.
+// Adds a product of depth 16 to the thread's part of a result with 64 rows and
+// 8*eighths columns. This part lies in two rows: `upper` holds 2*eighths sums
+// of the first row, `lower` as many of the second row. left(r, k) is the number
+// of A in the thread's row r, 0 or 1, at depth k. If `adds` is false, the
+// product replaces the sums.
 template <class Words, class Left>
 void AddProducts(float* upper, float* lower, int eighths, bool adds, const Left& left,
                  unsigned long long b, bool b_rows_adjacent) {
@@ -585,13 +603,14 @@ inline void SyncThreads(int threads) {
   block->sync_threads = threads;
   Wait(State::kAtSyncThreads);
 }
-// Waits until another warpgroup has passed the turn to this one, and all threads of this one wait
-// for it.
+// Waits until another warpgroup has passed the turn to `warpgroup`, and all
+// threads of `warpgroup` wait for it.
 inline void TakeTurn(int warpgroup) {
   if (block->running / 128 != warpgroup) Fail("a turn of another warpgroup");
   ++block->turns[warpgroup];
   Wait(State::kAtTurn);
 }
+// The thread passes the turn to warpgroup `to`.
 inline void PassTurn(int to) { ++block->turns[to]; }
 
 // Completes the thread's committed products, except those in its last `groups` groups.
@@ -605,7 +624,8 @@ inline void WaitForProducts(int groups) {
   }
   Fiber& fiber = block->fibers[me];
   auto complete = [&](const Product& product) { return product.group < fiber.groups - groups; };
-  // Copies the words, since other lanes read them while this lane may go on and change its own.
+  // Copies the words, since other lanes may read them after this lane has
+  // continued and changed its words.
   fiber.words.clear();
   for (const Product& product : fiber.pending) {
     if (!complete(product)) continue;

@@ -24,10 +24,11 @@ class HostKernels {
       const std::vector<const codegen::GridProgram*>& programs, bool run_long = false);
   ~HostKernels();
 
-  // Runs one of the compiled kernels. `pointers` are its arguments except for the last one, the
-  // word in which the kernel reports errors. NotFound if the kernel was not compiled. If the kernel
-  // finds an index outside a tensor: OutOfRange if the index was loaded from a tensor, otherwise
-  // Internal.
+  // Runs one of the compiled kernels. `pointers`: the memory of the slots that
+  // the kernel reads, then of the slots that it writes (GridKernel::reads and
+  // writes). NotFound if the kernel was not compiled. If the kernel finds an
+  // index outside a tensor: OutOfRange if the index was loaded from a tensor,
+  // otherwise Internal.
   absl::Status Launch(const codegen::GridKernel& kernel, std::vector<void*> pointers) const;
 
   // Runs one of the compiled programs. The tensors in *outputs must have the types of its outputs;

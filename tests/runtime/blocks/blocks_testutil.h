@@ -1,5 +1,5 @@
-// Divides large values of graphs into blocks (docs/blocks.md) and compares the results with those
-// of the graphs as they were.
+// Divides large values of graphs into blocks (docs/blocks.md) and compares the
+// results with the results of the undivided graphs.
 #ifndef LEMMA_TESTS_RUNTIME_BLOCKS_BLOCKS_TESTUTIL_H_
 #define LEMMA_TESTS_RUNTIME_BLOCKS_BLOCKS_TESTUTIL_H_
 

@@ -27,6 +27,7 @@ enum class Cascade {
   kCrossEntropy,  // the loss and its gradient
 };
 inline constexpr int kNumCascades = static_cast<int>(Cascade::kCrossEntropy) + 1;
+// A name for people, such as "cross-attention".
 const char* Name(Cascade form);
 
 struct Spelling {
@@ -42,8 +43,10 @@ struct Spelling {
 // spelling has a gradient. Spellings of kAttentionGradient and kCrossEntropy always have one.
 Spelling Spell(Cascade form, uint64_t seed, bool gradient = false);
 
-// The graph of the spelling's text. If the spelling has a gradient, the outputs are y, the result
-// of the text, and the gradients d0, d1, … of y or, if y is not a scalar, of sum(y^2) / 2.
+// The graph of the spelling's text. If the spelling has a gradient, the outputs
+// are y, d0, d1, …. Here y is the result of the text. The others are gradients
+// with respect to the inputs that Spelling::parameters names: of y or, if y is
+// not a scalar, of sum(y^2) / 2.
 Graph GraphOf(const Spelling& spelling);
 
 enum class Numbers {

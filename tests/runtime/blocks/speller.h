@@ -14,6 +14,7 @@
 
 namespace lemma {
 
+// The shape as text, such as "[2,3]".
 inline std::string Dims(const Shape& shape) {
   return absl::StrCat("[", absl::StrJoin(shape, ","), "]");
 }
@@ -24,6 +25,7 @@ class Speller {
  public:
   explicit Speller(uint64_t seed) : random_(seed) {}
 
+  // Random choices: a number in [0, n), a truth value, an element of `all`.
   int Pick(int n) { return static_cast<int>(random_() % static_cast<uint64_t>(n)); }
   bool Flip() { return Pick(2) == 0; }
   template <typename T>
@@ -44,6 +46,7 @@ class Speller {
     absl::StrAppend(&body_, "  ", name, " = ", absl::Substitute(format, args...), "\n");
     return name;
   }
+  // Constants: an f32 scalar, an i64 scalar, a tensor of these values.
   std::string Number(double value) { return Op("constant f32[] fill $0", Literal(value)); }
   std::string Integer(int64_t value) { return Op("constant i64[] fill $0", value); }
   std::string Numbers(const std::string& type, const Shape& shape,

@@ -33,11 +33,13 @@ struct Product {
 // kExtreme: only the least and the largest number of the range are drawn.
 enum class Values { kRandom, kExtreme };
 
+// Builds a graph around a product. The functions return the value they add.
 class Builder {
  public:
   Builder(const Product& product, Values values, uint64_t seed)
       : product_(product), values_(values), random_(seed), b_("g") {}
 
+  // A constant of numbers from `low` to `high`, drawn as `values` says.
   Value Numbers(const Shape& shape, int64_t low, int64_t high, DType dtype) {
     std::vector<int64_t> all(NumElements(shape));
     std::uniform_int_distribution<int64_t> any(low, high);
@@ -45,6 +47,7 @@ class Builder {
       v = values_ == Values::kExtreme ? (any(random_) % 4 ? high : low) : any(random_);
     return b_.Constant(*Tensor::FromInts({dtype, shape}, all));
   }
+  // An f32 constant of shape Product::w with these elements.
   Value Constant(const std::vector<double>& weight) {
     return b_.Constant(*Tensor::FromDoubles({DType::kF32, product_.w}, weight));
   }
@@ -64,12 +67,15 @@ class Builder {
     return Op("sub",
               {Cast(x, product_.sum), Number(static_cast<double>(product_.zero), product_.sum)});
   }
+  // Inputs of type Product::dtype; the default shape is Product::x.
   Value Input(const char* name = "x") { return Input(name, product_.x); }
   Value Input(const char* name, Shape shape) {
     return b_.Input(name, {product_.dtype, std::move(shape)});
   }
+  // An input that is an f32 scalar.
   Value Floats(const char* name) { return b_.Input(name, {DType::kF32, {}}); }
   Value Weight() { return Numbers(product_.w, product_.low, product_.high, product_.sum); }
+  // The product of x and w: a conv2d or a matmul.
   Value Sum(const Value& x, const Value& w) {
     return IsConv() ? Op("conv2d", {x, w}, product_.attrs) : Op("matmul", {x, w});
   }
@@ -95,6 +101,7 @@ class Builder {
     return Cast(y, to);
   }
 
+  // The graph with these outputs, named y0, y1, …. Call it last.
   Graph Build(std::vector<Value> outputs) {
     for (size_t i = 0; i < outputs.size(); ++i) b_.Output(absl::StrCat("y", i), outputs[i]);
     auto graph = std::move(b_).Build();
@@ -130,6 +137,8 @@ inline std::vector<Tensor> InputsOf(const Graph& graph, Values values, uint64_t 
   return inputs;
 }
 
+// The outputs of `graph` on `backend`. On error, the test fails and the result
+// is empty.
 inline std::vector<Tensor> OutputsOf(const Graph& graph, Backend* backend,
                                      const std::vector<Tensor>& inputs, int threads) {
   CompileOptions options;
@@ -142,6 +151,8 @@ inline std::vector<Tensor> OutputsOf(const Graph& graph, Backend* backend,
   return outputs.ok() ? *outputs : std::vector<Tensor>();
 }
 
+// The CPU's plan for `graph` as text. On error, the test fails and the result
+// is "".
 inline std::string PlanOf(const Graph& graph) {
   NodeTraitsCache traits;
   auto plan = cpu::PlanGraph(graph, traits, {1, true});
@@ -192,6 +203,7 @@ inline void ExpectStated(const Graph& graph, bool depends) {
   EXPECT_GT(products, 0);
 }
 
+// The attributes of a conv2d.
 inline Attrs Conv(Ints strides, Ints pads, int64_t groups = 1, Ints dilations = {1, 1}) {
   return {{"strides", strides}, {"pads", pads}, {"groups", groups}, {"dilations", dilations}};
 }

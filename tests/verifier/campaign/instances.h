@@ -40,7 +40,7 @@ class Instances {
                                       // sizes
   InstanceSampler sampler_, any_sampler_;
   std::mt19937_64 random_;
-  std::vector<int64_t> near_;  // the rule's constants
+  std::vector<int64_t> near_;  // sizes near the rule's constants
   std::vector<Assignment> drawn_, seeds_;
   std::set<std::string> known_;
 };

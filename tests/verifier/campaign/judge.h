@@ -42,10 +42,11 @@ struct Judgment {
 //     in double are ignored too if rounding at a discontinuity (floor, a comparison) may have
 //     caused them. Most small graphs are run by two evaluators in double; if the two disagree, this
 //     counts as a difference.
-//   * reassociates: also as typed, with f32 where the rule leaves the element type open. Elements
-//     may differ only by rounding. A NaN in one element of an input that is neither a weight nor a
-//     constant must give NaN in the same elements of both sides. Elements that are infinite or NaN
-//     even without this NaN are ignored.
+//   * reassociates: also as typed, with f32 where the rule leaves the element
+//     type open. Elements may differ only by rounding. If one element of an
+//     input is NaN, the same elements of both sides must be NaN; weights and
+//     constants get no NaN. Elements that are infinite or NaN even without this
+//     NaN are ignored.
 //   * bit_exact: also as typed, in each element type that the proof covers. Bits must be equal, for
 //     finite, infinite and denormal numbers. Any NaN equals any other NaN. 0 equals -0 if a graph
 //     has min, max, sign or abs (docs/proofs.md). If a graph has reductions by sum or product, the

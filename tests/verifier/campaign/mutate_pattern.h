@@ -10,10 +10,11 @@
 
 namespace lemma {
 
-// Makes one random change to `side`, a side of `rule`: exchanges two operands or outputs, replaces
-// an operand or output, replaces an operator by a similar one, removes, repeats or inserts an
-// operator, or changes an attribute or a constant. Returns a description of the change for people.
-// If the change that was drawn is not possible, `side` stays as it is and the result is "". The
+// Makes one random change to `side`, a side of `rule`: exchanges two operands
+// or outputs; replaces an operand or output; replaces an operator by a similar
+// one; removes, repeats or inserts an operator; or changes an attribute or a
+// constant. Returns a description of the change for people. If the change that
+// was drawn is not possible, `side` stays as it is and the result is "". The
 // changed side may be ill-formed, or equal to the original.
 std::string MutateSide(const Substitution& rule, Pattern* side, std::mt19937_64* random);
 

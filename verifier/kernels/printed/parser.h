@@ -11,11 +11,12 @@
 
 namespace lemma::kernels {
 
-// Reads the subset of CUDA C++ that kernels/codegen prints, with the types and functions of its
-// prelude (kernels/codegen/prelude.cuh). `slots`: the program's tensors, by slot number. Functions
-// that a horizontally fused kernel calls are inlined. InvalidArgument, with the line, for any other
-// text. This includes an operand of a type that the printer does not write there, and a parameter
-// whose type differs from the type of its slot.
+// Reads the subset of CUDA C++ that kernels/codegen prints, with the types and
+// functions of its prelude (kernels/codegen/prelude.cuh). `slots`: the
+// program's tensors, by slot number. Functions that a horizontally fused kernel
+// calls are inlined. InvalidArgument, with the line, for any other text, for
+// example for an operand of a type that the printer does not write at this
+// place, or for a parameter whose type differs from the type of its slot.
 absl::StatusOr<PrintedKernel> ParseKernel(const codegen::GridKernel& kernel,
                                           absl::Span<const SlotInfo> slots);
 

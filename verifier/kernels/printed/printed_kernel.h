@@ -63,9 +63,10 @@ struct Variable {
   // Whether all threads that may read the variable hold the same value; it is then stored once. Set
   // by analysis (analysis.h).
   bool uniform = false;
-  // Whether the machine remembers which cells have been assigned. Set by the machine, for a
-  // variable declared without a value that is neither shared nor an array of reals, words or rows.
-  // (In arrays of reals or words, NaN marks unassigned cells. Rows start with zeros.)
+  // Whether the machine remembers which cells have been assigned. Set by the
+  // machine: true for a variable that is declared without a value, is not
+  // shared, and is no array of reals, words or rows. (In arrays of reals or
+  // words, NaN marks unassigned cells. Rows start with zeros.)
   bool tracked = false;
   int call = -1;      // the number of the inlined function call that declares it; -1: the kernel
   int64_t place = 0;  // where its first cell is in the machine's registers; set by the machine

@@ -19,9 +19,10 @@ struct Span {
   bool minus_zero = false;  // whether the value may be -0; means nothing unless `exact`
 
   bool is_integer() const { return exact && unit == 0; }
-  // False if the value is not exact or a bound is infinite. Otherwise let m be the larger magnitude
-  // of the two bounds. Tells whether a float with `bits` binary digits represents each multiple of
-  // 2^-unit from -m to m. The range of its exponent does not count.
+  // False if the value is not exact or a bound is infinite. Otherwise let m be
+  // the larger of |low| and |high|: true if a float with `bits` binary digits
+  // represents each multiple of 2^-unit from -m to m. The limited range of its
+  // exponent is ignored.
   bool FitsBits(int bits) const;
   // Whether the element type represents every value of this span exactly; -0 counts as 0. False if
   // not known.

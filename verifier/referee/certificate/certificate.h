@@ -27,9 +27,11 @@ struct ValueName {
   enum class Graph {
     kBefore,    // the first model
     kFormulas,  // RefereeCertificate::formulas
-    // The second model, with inputs and outputs in the order of the first model. In a region, a
-    // value of the second model means: its operator, with each operand that was proved equal to a
-    // value replaced by that value. A weight in RefereeCertificate::weights means its formula.
+    // The second model, with inputs and outputs in the order of the first
+    // model. In a region, such a value means the result of its operator after a
+    // change: each operand that was proved equal to another value is replaced
+    // by the other value. A weight in RefereeCertificate::weights means its
+    // formula.
     kAfter,
   };
   Graph graph = Graph::kBefore;
@@ -49,8 +51,9 @@ struct CertifiedRegion {
 
 struct RefereeCertificate {
   std::string before_file, after_file;  // SHA-256 of the files, in hexadecimal
-  // How the models are read: sizes given to symbolic dimensions; the dimensions that stay symbolic,
-  // with their ranges; the channels in a block of the layout NCHWc, 0: as the models show.
+  // How the models are read: sizes given to symbolic dimensions; the dimensions
+  // that stay symbolic, with their ranges; the number of channels in a block of
+  // the layout NCHWc (0: each model decides).
   std::map<std::string, int64_t> dims;
   std::map<std::string, SizeRange> symbolic;
   int64_t channel_block = 0;
@@ -58,7 +61,8 @@ struct RefereeCertificate {
   // A graph in text form (graph/text/text.h), or "". Each input is a value of the first model and
   // has its name, such as b12 or b12.1. A ValueName may refer to any node of this graph.
   std::string formulas;
-  // Weights of the second model (kAfter), and the values that they equal, but for rounding.
+  // Weights of the second model (kAfter), and the values that they equal up to
+  // rounding.
   std::vector<std::pair<ValueName, ValueName>> weights;
   // Operands before users: regions of weights first, regions of outputs last, the others in the
   // order of the second graph.

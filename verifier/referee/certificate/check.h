@@ -22,9 +22,10 @@ struct CertificateCheckOptions {
   // prover.work limits the steps of each attempt to prove a region. The limit for each weight and
   // for each computed constant is prover.work plus 100 steps per element.
   ProverOptions prover;
-  // How often the outputs are compared on random inputs, in double, at each choice of symbolic
-  // sizes; 8 times as often if the inputs have less than 64 elements. Must be at least 1: only an
-  // execution shows that a read at constant positions is inside its tensor.
+  // How often the outputs are compared on random inputs, in double, at each
+  // choice of symbolic sizes; 8 times as often if the inputs have fewer than 64
+  // elements. Must be at least 1: only an execution shows that a read at
+  // constant positions is inside its tensor.
   int samples = 1;
   uint64_t seed = 1;  // of the random inputs; the author of the certificate should not know it
   int threads = 1;

@@ -12,9 +12,10 @@ namespace lemma::referee {
 
 // Executes both graphs by definition in double: on positive numbers, and on numbers of both signs.
 // The graphs must have the same inputs, and no symbolic sizes. FailedPrecondition in these cases:
-//   * an output element differs by more than `tolerance` times the largest magnitude in all outputs
-//     of `before` (at least 1), and by more than four times the effect of other roundings of the
-//     constants of `after` (verifier/referee/evidence/other_roundings.h);
+//   * an output element differs by more than each of two limits: `tolerance`
+//     times the largest magnitude in all outputs of `before` (at least 1), and
+//     four times the effect of other roundings of the constants of `after`
+//     (verifier/referee/evidence/other_roundings.h);
 //   * an element is finite in `before` but not in `after`;
 //   * an element is infinite in `before`, and NaN or the other infinity in `after`.
 // Other errors are those of the execution, such as OutOfRange if a position is outside of its

@@ -1,13 +1,15 @@
 // Bounds how far the f32 evaluation of a constant can be from its value as a real number, for every
 // order of its sums. Internal to the referee.
 //
-// For each element, three numbers are computed: its value v, in double; its magnitude m, by the
-// same formula with absolute values in the place of all summands; and a count r of roundings. An
-// evaluation in f32 that rounds each operation, sums in any order and distributes products over
-// sums gives a number within r * u * 1.01 * m of v, with u = 2^-24 (Higham, Accuracy and Stability
-// of Numerical Algorithms, chapters 3 and 4). The formulas for v, m and r are derived from the
-// operator's definition. BoundOf is 0 if r is 0. Otherwise it adds (r + 1) * 2^-149 for subnormal
-// numbers; it gives no bound if r * u > 0.005.
+// For each element, three numbers are computed: its value v, in double; its
+// magnitude m, by the same formula with absolute values in the place of all
+// summands; and a count r of roundings. An evaluation in f32 may round each
+// operation, sum in any order and distribute products over sums. It then gives
+// a number within r * u * 1.01 * m of v, with u = 2^-24 (Higham, Accuracy and
+// Stability of Numerical Algorithms, chapters 3 and 4). The formulas for v, m
+// and r are derived from the operator's definition. BoundOf is 0 if r is 0.
+// Otherwise it adds (r + 1) * 2^-149 for subnormal numbers; it gives no bound
+// if r * u > 0.005.
 #ifndef LEMMA_VERIFIER_REFEREE_EVIDENCE_ERROR_BOUNDS_H_
 #define LEMMA_VERIFIER_REFEREE_EVIDENCE_ERROR_BOUNDS_H_
 

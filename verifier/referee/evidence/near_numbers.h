@@ -15,9 +15,9 @@ namespace lemma::referee {
 //   * replaces a number of the target by a near number of the source;
 //   * writes a division by a number as a product if the reciprocal is near to a number of the other
 //     side;
-//   * replaces a number without a near number by the sum, difference, product or quotient of two
-//     numbers of the other side, or by the negation of a number or of such a result, if the value
-//     of this expression is near.
+//   * replaces a number without a near number by an expression whose value is
+//     near: the sum, difference, product or quotient of two numbers of the
+//     other side, or the negation of a number or of such a result.
 // It keeps a number that is a multiple of 1/4096, because such a number probably was not rounded.
 // It also keeps a number if several numbers of one side are near, because the choice is not clear.
 // It changes nothing if the statement has an f64. Returns whether anything changed. If so, a proof
