@@ -12,8 +12,9 @@
 
 namespace lemma {
 
-// A value that equals `x`, but is available only once `after` has been computed. It is not the same
-// Value as `x`, so a node that reads it is not merged with a node that reads `x`.
+// A value that equals `x`, but is available only when `after` has been
+// computed. The result is not the same Value as `x`, so a node that reads it is
+// not merged with a node that reads `x`.
 Value Barrier(const Value& x, const Value& after);
 
 // A value y that equals `x`. y is kept in host memory if the device has its own memory and only

@@ -70,11 +70,15 @@ struct TrainingStep {
 //     or NaN, all other variables except `seed`, NAME.grad and `micro` keep their bits.
 // The outputs are `loss`, then X.next for each state variable X, in the order of the inputs.
 //
-// InvalidArgument, with the reason, if the model lacks an output or weight that the options name,
-// the output does not fit the loss (LabelsType), a weight to be trained has no values, running
-// statistics are not weights with values or belong to two batch normalizations, two inputs or
-// outputs would have the same name, nothing can be trained, an operator between a weight and the
-// loss is not differentiable, or the loss is in f16 and loss_scale is above 65504.
+// InvalidArgument, with the reason, in these cases:
+//   * the model lacks an output or weight that the options name;
+//   * the output does not fit the loss (LabelsType);
+//   * a weight to be trained has no values, or nothing can be trained;
+//   * running statistics are not weights with values, or belong to two batch
+//     normalizations;
+//   * two inputs or two outputs would have the same name;
+//   * an operator between a weight and the loss is not differentiable;
+//   * the loss is in f16, and a loss_scale above 65504 is used.
 absl::StatusOr<TrainingStep> BuildTrainingStep(const Graph& model, const TrainingOptions& options);
 
 }  // namespace lemma

@@ -1,5 +1,5 @@
-// Restricts exports to the element types that ONNX's operators take. Lemma's operators may take
-// more types.
+// Adapts exports to the element types that ONNX's operators take: inserts
+// casts, or refuses a type. Lemma's operators may take more types.
 #ifndef LEMMA_GRAPH_ONNX_COMPOSITES_TYPES_H_
 #define LEMMA_GRAPH_ONNX_COMPOSITES_TYPES_H_
 

@@ -41,8 +41,9 @@ class SizeExport {
   const absl::Status& status() const { return status_; }
 
  private:
-  // Each returns the name of a vector whose only element is the size. One reuses vectors that
-  // exist; Make adds new nodes.
+  // One() and Make() return the name of a vector whose only element is the
+  // size; so does Dim() for a symbolic dimension. One() reuses a vector that
+  // exists; Make() adds new nodes.
   std::string One(const IndexExpr& e);
   std::string Make(const IndexExpr& e);
   std::string Dim(const IndexExpr& symbol);

@@ -9,10 +9,11 @@
 
 namespace lemma::ops {
 
-// y = p v, p = softmax(c + bias), c = cap * tanh(s / cap), s = (q √scale) (k √scale)ᵀ, for each
-// batch and head. B: batch size. H query heads share K heads of keys and values, K divides H: query
-// head h reads head floor(h / (H / K)). L: number of queries, S: number of keys, D: size of a head
-// of q and k, E: size of a head of v.
+// For each batch and head, y = p v, where p = softmax(c + bias),
+// c = cap * tanh(s / cap) and s = (q √scale) (k √scale)ᵀ. B: batch size. H
+// query heads share K heads of keys and values. K divides H, and query head h
+// reads head floor(h / (H / K)). L: number of queries, S: number of keys,
+// D: size of a head of q and k, E: size of a head of v.
 struct AttentionCore {
   Value q, k, v;  // [B,H,L,D], [B,K,S,D], [B,K,S,E]; p gets the type of v
   double scale = 1;
