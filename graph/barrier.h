@@ -26,8 +26,8 @@ bool IsBarrier(const Node& node);
 // Whether `node` applies the operator `offload`.
 bool IsOffload(const Node& node);
 
-// A copy of `graph` with the first operand in place of each barrier, and with the operand in place
-// of each offload, so that duplicated computations merge again. Names of inputs and outputs stay;
+// A copy of `graph` with the first operand in place of each barrier or offload.
+// So duplicated computations merge again. Names of inputs and outputs stay;
 // labels stay at nodes that remain.
 Graph WithoutBarriers(const Graph& graph);
 

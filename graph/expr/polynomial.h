@@ -89,7 +89,7 @@ struct LeafInfo {
   std::string name;        // of a symbol or a variable; the text of a load
   Poly a, b;               // the operands of a div b, min(a, b), max(a, b)
   NormalFormPtr load;      // the value of a load
-  std::vector<Leaf> deps;  // its symbols and variables, sorted; a symbol or variable: itself
+  std::vector<Leaf> deps;  // its symbols and variables, sorted; a symbol or variable has itself
 };
 
 using LeafMap = std::map<Leaf, Poly>;

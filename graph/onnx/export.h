@@ -29,9 +29,10 @@ struct ExportOptions {
   // of inputs and outputs come from the graph. The default values in
   // info.defaults are written.
   OnnxInfo info;
-  // If all weights together exceed this many bytes, or the imported model kept
-  // weights in files, StageOnnx and WriteOnnx put every weight and constant
-  // above 1 KiB into a file next to the model.
+  // The limit, in bytes, for all weights and constants together inside the
+  // model. If they exceed it, or if the imported model kept weights in files,
+  // StageOnnx and WriteOnnx put each one above 1 KiB into a file next to the
+  // model.
   int64_t max_inline_bytes = 1'900'000'000;
   // Receives one line, with the reason, if an operator or a type needs a later
   // operator set than info.opset. Opaque nodes of a graph that was not imported
@@ -44,7 +45,7 @@ struct ExportOptions {
 // operator set info.opset lacks an operator or an element type of the graph,
 // the model's set is the smallest later one that has all of them. Unimplemented
 // if an operator has no form in ONNX, or if two opaque operators need different
-// sets. InvalidArgument if the weights exceed max_inline_bytes.
+// sets. InvalidArgument if the weights and constants exceed max_inline_bytes.
 absl::StatusOr<std::string> ExportOnnx(const Graph& graph, const ExportOptions& options = {});
 
 // Checks that ONNX has a form for every operator: returns the errors of

@@ -21,8 +21,8 @@ constexpr int kFunctionOpset = 13, kFunctionIrVersion = 8;
 std::optional<onnx::FunctionProto> OwnFunction(const std::string& name, int opset);
 
 // Whether `function` equals the result of OwnFunction for the name and the
-// operator set that `function` states, so that a call may be read as the
-// operator. The operator set must be at least kFunctionOpset.
+// operator set that `function` states. This set must be at least
+// kFunctionOpset. If the result is true, a call may be read as the operator.
 bool IsOwnFunction(const onnx::FunctionProto& function);
 
 }  // namespace lemma

@@ -24,10 +24,10 @@ struct RecurrentActivation {
 // values of activation_alpha belong, in order, to the activations that have an
 // alpha; likewise for beta. Where values are missing, the defaults of ONNX's
 // operators of the same names are taken. InvalidArgument if `activations` has
-// the wrong number of names. Unimplemented if an activation is unknown, if
-// there is no default, or if there are more values of alpha (or beta) than
-// activations that have an alpha (or beta): ONNX does not say to which
-// activations the values belong.
+// the wrong number of names. Unimplemented if an activation is unknown, or if a
+// default is needed but does not exist. Also Unimplemented if there are more
+// values of alpha (or beta) than activations that have an alpha (or beta): ONNX
+// does not say to which activations the values belong.
 absl::StatusOr<std::vector<RecurrentActivation>> ReadActivations(
     OnnxImport& node, const std::vector<std::string>& usual, int64_t directions);
 

@@ -33,8 +33,9 @@ struct AttentionValues {
   Value y, s, c, biased, p;
 };
 
-// Builds y and the intermediate values. `b` records InvalidArgument if the shapes do not fit, if H,
-// K or D is symbolic, or if the scale is negative, and Unimplemented if S is 0.
+// Builds y and the intermediate values. `b` records InvalidArgument if the
+// shapes do not fit, if H, K or D is symbolic, or if the scale is negative. It
+// records Unimplemented if S is 0.
 AttentionValues Attend(OnnxImport& node, OnnxBuild& b, const AttentionCore& core);
 
 // 1 / √D, where D is the last size of q; 1 if q is empty.
