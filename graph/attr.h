@@ -14,8 +14,9 @@ namespace lemma {
 
 enum class AttrKind { kInt, kFloat, kString, kInts, kFloats };
 
-// Alternatives in the order of AttrKind. Booleans are the integers 0 and 1. An integer may be a
-// symbolic size (graph/sizes/symbolic_size.h).
+// The value of an attribute. The alternatives have the order of AttrKind.
+// Booleans are the integers 0 and 1. An integer may be a symbolic size
+// (graph/sizes/symbolic_size.h).
 using AttrValue =
     std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<double>>;
 inline AttrKind KindOf(const AttrValue& value) { return static_cast<AttrKind>(value.index()); }
@@ -29,8 +30,8 @@ uint64_t HashAttrs(const Attrs& attrs);
 // gets exactly the same numbers. A symbolic size is printed as its expression.
 std::string ToString(const AttrValue& value);
 
-// An attribute in an operator's definition, where integers and floats may be symbols. Alternatives
-// in the order of AttrKind.
+// An attribute in an operator's definition, where integers and real numbers may
+// be symbols. The alternatives have the order of AttrKind.
 using ExprAttr = std::variant<IndexExpr, ScalarExpr, std::string, Idx, std::vector<double>>;
 using ExprAttrs = std::map<std::string, ExprAttr>;
 // Numbers become constants; symbolic sizes become their expressions.

@@ -12,8 +12,9 @@
 
 namespace lemma {
 
-// A value that equals `x`, but is available only once `after` has been computed. It is not the same
-// Value as `x`, so a node that reads it is not merged with a node that reads `x`.
+// A value that equals `x`, but is available only when `after` has been
+// computed. The result is not the same Value as `x`, so a node that reads it is
+// not merged with a node that reads `x`.
 Value Barrier(const Value& x, const Value& after);
 
 // A value y that equals `x`. y is kept in host memory if the device has its own memory and only
@@ -25,8 +26,8 @@ bool IsBarrier(const Node& node);
 // Whether `node` applies the operator `offload`.
 bool IsOffload(const Node& node);
 
-// A copy of `graph` with the first operand in place of each barrier, and with the operand in place
-// of each offload, so that duplicated computations merge again. Names of inputs and outputs stay;
+// A copy of `graph` with the first operand in place of each barrier or offload.
+// So duplicated computations merge again. Names of inputs and outputs stay;
 // labels stay at nodes that remain.
 Graph WithoutBarriers(const Graph& graph);
 

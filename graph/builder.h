@@ -38,7 +38,7 @@ class GraphBuilder {
   Value Weight(std::string name, TensorType type);  // values unknown
   Value Weight(std::string name, Tensor payload);   // values known
   Value Constant(Tensor payload);
-  // Op applies an operator as Apply1 does, Ops as ApplyOp does.
+  // Op applies an operator as Apply1 does. Ops applies it as ApplyOp does.
   absl::StatusOr<Value> Op(absl::string_view op, std::vector<Value> inputs, Attrs attrs = {});
   absl::StatusOr<std::vector<Value>> Ops(absl::string_view op, std::vector<Value> inputs,
                                          Attrs attrs = {});

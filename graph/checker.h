@@ -16,11 +16,13 @@ namespace lemma {
 //   * each input, weight and constant has one output; payloads have their node's type, and every
 //     constant has a payload;
 //   * num_ops() is the number of operators;
-//   * outputs belong to nodes of the graph, and names of inputs and of outputs are unique.
+//   * outputs belong to nodes of the graph;
+//   * no two inputs have the same name, and no two outputs have the same name.
 absl::Status CheckGraph(const Graph& graph);
 
-// Checks `after` in the same way; also checks that its inputs and outputs have the names, the order
-// and the types of the inputs and outputs of `before`.
+// Checks `after` as CheckGraph does. Also checks that its inputs and outputs
+// have the names, the order and the types of the inputs and outputs of
+// `before`.
 absl::Status CheckSameInterface(const Graph& before, const Graph& after);
 
 }  // namespace lemma

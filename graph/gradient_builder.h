@@ -1,10 +1,10 @@
 // The object that an operator's gradient function (OpDef::gradient) receives: it holds one
 // application of the operator and the gradients of its outputs, and it applies operators.
 //
-// For each input x, the gradient function returns the sum over all outputs y of J(y, x)^T * dy,
-// where J(y, x) is the Jacobian matrix of y with respect to x, and dy is the gradient of y. The
-// function builds this sum from ordinary operators, so a gradient can be proved, optimized and
-// executed like any other graph.
+// For each input x, the gradient function returns the sum over all outputs y of
+// J(y, x)^T * dy. J(y, x) is the Jacobian matrix of y with respect to x, and dy
+// is the gradient of y. The function builds this sum from ordinary operators,
+// so a gradient can be proved, optimized and executed like any other graph.
 #ifndef LEMMA_GRAPH_GRADIENT_BUILDER_H_
 #define LEMMA_GRAPH_GRADIENT_BUILDER_H_
 

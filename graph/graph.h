@@ -98,7 +98,7 @@ class Node {
 
   // Stable: contains no addresses. Depends on weights' names, but not on labels or on the graph.
   uint64_t hash() const { return hash_; }
-  // The same, but of the operator and its attributes only. kOp only.
+  // A stable hash of only the operator's name and the attributes. kOp only.
   uint64_t operator_hash() const { return operator_hash_; }
 
   // Each returns the node with these properties, and makes it if there is none yet. The caller must
@@ -155,7 +155,8 @@ class Graph {
   // A label for people: the name of an input, output or weight, or the label given to the builder;
   // "" if the value has none. Several values may have the same label.
   absl::string_view LabelOf(const Value& value) const;
-  // By Node::hash and output number of the value. In no order, but labels keep their addresses.
+  // Labels by Node::hash and the output number of the value. The order is
+  // unspecified. A label in the map keeps its address.
   using Labels = absl::node_hash_map<std::pair<uint64_t, int>, std::string>;
   const Labels& labels() const { return labels_; }
 

@@ -19,11 +19,12 @@
 
 namespace lemma::define {
 
-// The meaning of a name: a size or an index, a list of sizes or indices, a real attribute, or a
-// tensor.
+// A real attribute.
 struct Real {
   ScalarExpr value;
 };
+// The meaning of a name: a size or an index, a list of sizes or indices, a real
+// attribute, or a tensor.
 using Named = std::variant<IndexExpr, Idx, Real, TensorId>;
 // "a size", "a list", "a real attribute" or "a tensor".
 const char* KindOf(const Named& named);
@@ -52,19 +53,23 @@ class Expressions {
 
   // If the bound is one variable, its extent; if the bound is a list of variables, their extents.
   absl::StatusOr<Idx> ExtentsOf(const Bound& bound);
-  // A size, an index or an integer. Requires that divisors are positive; an error if a divisor is
-  // not positive, or if no condition on sizes is found that makes it positive.
+  // Translates a size, an index or an integer. Requires that divisors are
+  // positive. An error if a divisor is not positive, or if no condition on
+  // sizes is found that makes it positive.
   absl::StatusOr<IndexExpr> IndexOf(const Expr& e);
-  // A condition on sizes, indices and integers.
+  // Translates a condition on sizes, indices and integers.
   absl::StatusOr<Guard> GuardOf(const Expr& e);
-  // A number. Requires that reads without "else" lie inside their tensors; an error if such a read
-  // lies outside, or if no condition on sizes is found that keeps it inside.
+  // Translates a number. Requires that reads without "else" lie inside their
+  // tensors. An error if such a read lies outside, or if no condition on sizes
+  // is found that keeps it inside.
   absl::StatusOr<ScalarExpr> ScalarOf(const Expr& e);
 
-  // Calls `use` while the names of the bounds stand for index variables. `index` has the variables
-  // of all bounds, one bound after the other, and `extents` has their extents; bound number b has
-  // counts[b] variables. Keeps the first error of a name or of `use` for TakeError. Does not call
-  // `use` if an error is already kept.
+  // Calls `use` while the names of the bounds stand for index variables.
+  // `index` has the variables of all bounds, one bound after the other, and
+  // `extents` has their extents; bound number b has counts[b] variables. An
+  // error (a name that already has a meaning, or an error of `use`) is kept for
+  // TakeError, unless an earlier error is kept. Does not call `use` while an
+  // error is kept.
   void WithBounds(const std::vector<Bound>& bounds, const std::vector<int>& counts,
                   const Idx& extents, const Idx& index, absl::FunctionRef<absl::Status()> use);
   // Returns the first error that was kept since the last call, or OK, and forgets it.

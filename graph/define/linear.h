@@ -13,8 +13,9 @@ struct Linear {
   IndexExpr factor, rest;
 };
 
-// `e` as a linear function of the variable `var`. nullopt if `e` is not linear, or if this function
-// does not see that it is linear. The factor is 0 if the variable does not occur.
+// `e` as a linear function of the variable `var`. nullopt if `e` is not linear
+// in `var`, or if LinearIn does not see that `e` is linear. The factor is 0 if
+// `var` does not occur in `e`.
 std::optional<Linear> LinearIn(const IndexExpr& e, VarId var);
 
 }  // namespace lemma::define

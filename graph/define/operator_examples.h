@@ -10,11 +10,13 @@
 
 namespace lemma::define {
 
-// Up to four different applications with small sizes, in the form of OpDef::examples:
-// "(f32[2,3], f32[3]) {axis = 1}". Sizes, lengths of lists and integer attributes are drawn at
-// random, the same in every run, until the operator accepts them; about half of the time, an
-// attribute keeps its default value instead. Real attributes always have their default values or,
-// without a default, 0.5. Empty if the operator accepts nothing that is tried.
+// Up to four different applications with small sizes, in the form of
+// OpDef::examples: "(f32[2,3], f32[3]) {axis = 1}". Draws sizes, lengths of
+// lists and integer attributes at random until the operator accepts them. The
+// draws are the same in every run. In about half of the draws, an attribute
+// with a default value keeps this value. Real attributes always have their
+// default values or, without a default, 0.5. The result is empty if the
+// operator accepts none of the draws.
 std::vector<std::string> ExamplesOf(const OperatorText& text, const OpDef& op);
 
 }  // namespace lemma::define

@@ -10,12 +10,16 @@
 
 namespace lemma::define {
 
-// Defines an application of the operator `op`, as its OpDef::define. Besides the requirements that
-// the text states, it requires that sizes are not negative, that divisors are positive, that every
-// read without "else" lies inside its tensor, and that integer attributes are at most 2^31 in
-// magnitude, where they are known. Returns an error that begins with file and
-// position if the text is wrong, if a divisor is not positive, or if a read may lie outside; and an
-// error of OpContext::Fail if the application does not meet another requirement.
+// Defines an application of the operator `op`, as OpDef::define does. Adds the
+// requirements that the text states, and these:
+//   * sizes are not negative;
+//   * divisors are positive;
+//   * every read without "else" lies inside its tensor;
+//   * integer attributes that are known are at most 2^31 in magnitude.
+// If the text is wrong, if a divisor may not be positive, or if a read may lie
+// outside its tensor, the error begins with the text's file and position. If
+// the application does not meet another requirement, returns the error of
+// OpContext::Fail.
 absl::Status DefineFromText(const OperatorText& op, OpContext& context);
 
 // Input types for the operator, to check its text: DefineFromText with these types reads every part

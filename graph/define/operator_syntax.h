@@ -6,6 +6,7 @@
 //                "{" { tensor } "return" name { "," name } "}"
 //   param      = name ":" [ type ] "[" [ item { "," item } ] "]"
 //   type       = an element type (f32, i64, …) | "float" | "number" | "any" | "integer"
+//                if there is no type: "float"
 //   attr       = name ":" ( "real" | "int" [ "[" length "]" ] ) [ "=" literal ]
 //   tensor     = name [ ":" element type ] "[" [ bound { "," bound } ] "]" "=" expr
 //   bound      = name "<" expr | name ".." "<" name ".."
@@ -38,6 +39,7 @@ namespace lemma::define {
 
 struct Bound;
 
+// A node of the syntax tree of an expression.
 struct Expr {
   // Each comment names the fields that the kind uses (`integer`, `real`, `text`, …).
   enum class Kind {
@@ -68,11 +70,14 @@ struct Bound {
   text::Position position;
 };
 
-// Which element types an input takes: float types (kFloat), float and integer types (kNumber), all
-// types that are not opaque (kAny), i64 and i32 (kInteger), or a stated type (kFixed). All inputs
-// that are not kFixed or kInteger must have the same type.
+// Which element types an input takes: float types (kFloat), all types except
+// bool and opaque types (kNumber), all types except opaque types (kAny), i64
+// and i32 (kInteger), or a stated type (kFixed). The stated type is not opaque
+// and no small float. All kFloat, kNumber and kAny inputs must have the same
+// type.
 enum class Accepts { kFloat, kNumber, kAny, kInteger, kFixed };
 
+// An input of an operator.
 struct Param {
   std::string name;
   Accepts accepts = Accepts::kFloat;
@@ -81,6 +86,7 @@ struct Param {
   text::Position position;
 };
 
+// An attribute of an operator.
 struct AttrDecl {
   std::string name;
   AttrKind kind = AttrKind::kFloat;  // kFloat, kInt or kInts
@@ -98,6 +104,7 @@ struct TensorDef {
   text::Position position;
 };
 
+// The definition of one operator.
 struct OperatorText {
   std::string name;
   std::string doc;       // the comment above the definition

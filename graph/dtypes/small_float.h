@@ -9,8 +9,8 @@
 
 namespace lemma {
 
-// The values of all bytes of a small float type, in the order of the bytes. A byte of f4e2m1 has
-// the value of its low 4 bits.
+// 256 numbers: number b is the value of the byte b in a small float type. A
+// byte of f4e2m1 has the value of its low 4 bits.
 const float* SmallFloatValues(DType dtype);
 
 // The byte of the nearest value, ties to even, as in ONNX's Cast without saturation:

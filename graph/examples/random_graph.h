@@ -17,16 +17,17 @@ struct RandomGraphOptions {
   // The maximal number of steps that add something: an operator, or a subgraph that `part` makes.
   int operators = 8;
   int64_t most_elements = 4096;  // the maximal number of elements of a value; at least 4
-  // The operators that may occur, besides cast, transpose, slice, concat and pad, which may always
-  // occur outside of subgraphs; default: all operators of the table that have a definition.
+  // The operators that may occur; default: all operators of the table that have
+  // a definition. Cast, transpose, slice, concat and pad may always occur
+  // outside of the subgraphs that `part` makes.
   std::function<bool(const OpDef&)> allowed;
-  // Operators, other than these five, that must not occur in graphs with infinite or NaN values;
-  // default: none.
+  // Operators that must not occur in graphs with infinite or NaN values, except
+  // for the five operators above; default: none.
   std::function<bool(const OpDef&)> finite_only;
   // The element types of inputs and casts; default: all that are not opaque.
   std::function<bool(DType)> allowed_type;
-  // Whether integers of 4 and 2 bits may occur, which only some back ends compute. Small floats
-  // never do.
+  // Whether integers of 4 and 2 bits may occur. Only some back ends compute
+  // with these types. Small floats never occur.
   bool narrow_integers = false;
   // If set, about three of five steps add a subgraph instead of an operator. The function makes the
   // subgraph from `seed`; if it returns nullopt, nothing is added and the step does not count. The

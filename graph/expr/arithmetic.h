@@ -34,12 +34,13 @@ enum class Arithmetic { kFloat, kDouble, kInteger };  // float, double, int64_t
 //   * Otherwise kFloat.
 Arithmetic ArithmeticFor(const Definition& definition);
 
-// Definitions may be computed together, as one kernel in one arithmetic, if their domains agree: if
-// the domains are equal, or one of them is kAny.
+// Definitions whose domains agree may be computed together, as one kernel in
+// one arithmetic. Two domains agree if they are equal, or if one of them is
+// kAny.
 enum class Domain {
   kAny,       // only bools: all kinds of arithmetic give the same results
-  kIntegers,  // in int64_t: wraps, exact beyond 2^53
-  kReals,     // in float or double
+  kIntegers,  // computed in int64_t, which wraps and is exact beyond 2^53
+  kReals,     // computed in float or double
 };
 Domain DomainOf(const Definition& definition);
 // The domain of two definitions that are computed together; nullopt if `a` and `b` do not agree.

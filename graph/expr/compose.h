@@ -38,10 +38,11 @@ absl::StatusOr<Definition> Chain(absl::Span<const ExprType> inputs,
                                  absl::Span<const Source> outputs,
                                  std::vector<int>* made_by = nullptr);
 
-// Replaces each read of a local by the local's body at the indices of the read, with fresh
-// variables for its reductions, and drops locals that are no longer read. `which` chooses the
-// locals; default: all. A local that is read at two different indices is computed twice. A guard
-// that becomes true or false by a substituted constant disappears.
+// Replaces each read of a local by the local's body at the indices of the read.
+// Reductions in the body get fresh variables. Drops locals that are no longer
+// read. `which` chooses the locals; default: all. A local that is read at two
+// different indices is computed twice. Guards that become true or false are
+// folded as in Substitute (substitute.h).
 Definition Inline(const Definition& definition,
                   const std::function<bool(TensorId local)>& which = nullptr);
 

@@ -1,12 +1,14 @@
 // The finite field in which fingerprints (values at random inputs) are computed: integers modulo
 // p = 2^61 - 1.
 //
-// If an equation between rational expressions is true for all real inputs, it is true in this field
-// too. At random inputs, two different polynomials of degree d agree with probability at most d/p.
-// Every function that is not rational is a random oracle: a fixed pseudo-random function of its
-// arguments, restricted by the laws stated at ApplyField. Equal expressions therefore have equal
-// values, unless their equality needs a law that is not stated there. A law that is missing costs a
-// missed rewrite, never a wrong one.
+// If an equation between rational expressions is true for all real inputs, it
+// is true in this field too. At random inputs, two different polynomials of
+// degree d agree with probability at most d/p. Every function that is not
+// rational is a random oracle: a fixed pseudo-random function of its arguments,
+// restricted by the laws stated at ApplyField. Equal expressions therefore have
+// equal values, unless their equality needs a law that is not stated there.
+// Because of a missing law, a true rewrite may be missed, but no false rewrite
+// is accepted.
 //
 // Besides the p elements there are three special ones, +inf, -inf and NaN. With them, masks and the
 // maximum over nothing mean the same as for real numbers.
@@ -53,8 +55,9 @@ class Field {
   // The inverse of a non-zero, non-special element.
   Field Inverse() const;
 
-  // NaN propagates. inf - inf = NaN. For x that are not special, inf + x = inf and x / inf = 0. The
-  // results of inf * x (unless x is 1 or -1), x / 0 and inf / x (unless x is 1) are pseudo-random.
+  // NaN propagates. inf - inf = NaN. For x that are not special, inf + x = inf
+  // and x / inf = 0. These results are pseudo-random: inf * x unless x is 1 or
+  // -1, inf / x unless x is 1, x / 0, inf * inf and inf / inf.
   friend Field operator+(Field a, Field b) {
     if ((a.raw_ | b.raw_) & kSpecial) return AddSpecial(a, b);
     return FromRaw(Once(a.raw_ + b.raw_));
@@ -96,8 +99,8 @@ class Field {
   uint64_t raw_ = 0;
 };
 
-// fn(a, b, c); arguments beyond the function's arity are ignored. Laws, for all elements x that are
-// not special unless said otherwise:
+// fn(a, b, c); arguments beyond the function's arity are ignored. The following
+// laws hold for all elements x that are not special, unless stated otherwise:
 //   * add, sub, mul, div, neg: field arithmetic.
 //   * min, max, abs, sign, less, equal, and, or, not, where, is_nan, is_inf: exact, by Signed();
 //     infinities included. NaN propagates through min, max, abs and sign; less and equal are 0 if

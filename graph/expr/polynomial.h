@@ -71,8 +71,9 @@ Monomial Times(const Monomial& a, const Monomial& b);
 // a / b; nullopt if b is zero or does not divide a with integer coefficients, if the quotient has
 // more than about 64 terms, or on overflow.
 std::optional<Poly> ExactQuotient(const Poly& a, const Poly& b);
-// The greatest integer, and the greatest monomial, that divide every term of `p`. `p` must not be
-// zero or overflowed.
+// ContentOf returns the greatest integer that divides every term of `p`, and
+// CommonMonomial the greatest monomial that does. `p` must not be zero or
+// overflowed.
 int64_t ContentOf(const Poly& p);
 Monomial CommonMonomial(const Poly& p);
 
@@ -120,7 +121,8 @@ class Leaves {
 
   // Symbols and variables in `p`, also inside other leaves, sorted.
   std::vector<Leaf> DepsOf(const Poly& p) const;
-  // Calls visit(leaf) for the leaves of DepsOf, in any order, for some of them several times.
+  // Calls visit(leaf) for each leaf of DepsOf(p), in any order, perhaps several
+  // times for the same leaf.
   template <class Visit>
   void ForEachDep(const Poly& p, const Visit& visit) const {
     for (const auto& [m, c] : p.terms()) {

@@ -119,7 +119,7 @@ class ScalarExpr {
  public:
   enum class Kind {
     kConst,   // value()
-    kParam,   // name(): a real attribute of unknown value (rules only)
+    kParam,   // name(): a real attribute of unknown value, as in a rule
     kIndex,   // index(): an index as a number
     kRead,    // tensor() at indices(); every index must lie inside the tensor
     kApply,   // fn() of args()

@@ -26,9 +26,10 @@ struct Loss {
   std::optional<int64_t> ignore_index;  // nullopt: no label is left out
 };
 
-// The type of the labels for an output of type `x`. For softmax cross entropy, it is i64 with the
-// shape of `x` without the class axis; otherwise it is `x` itself. InvalidArgument if `x` is
-// not a float type or has no elements, or for softmax cross entropy if it has no class axis.
+// The type of the labels for an output of type `x`. For softmax cross entropy,
+// it is i64 with the shape of `x` without the class axis; otherwise it is `x`
+// itself. InvalidArgument if the element type of `x` is not a float type, if
+// `x` has no elements, or if `x` lacks the class axis of softmax cross entropy.
 absl::StatusOr<TensorType> LabelsType(const Loss& loss, const TensorType& x);
 
 // The loss, a scalar of x's element type. `labels` have the type LabelsType(loss, x.type()). If

@@ -1,4 +1,5 @@
-// Dynamic loss scaling: the scale follows from which gradients were finite.
+// Dynamic loss scaling: computes the next loss scale from whether the gradients
+// were finite.
 #ifndef LEMMA_GRAPH_GRAD_LOSS_SCALE_H_
 #define LEMMA_GRAPH_GRAD_LOSS_SCALE_H_
 
@@ -17,7 +18,7 @@ struct LossScale {
   static constexpr double kInitial = 65536;
 
   Value scale;  // s, f32[]
-  Value good;   // g, i64[]: the updates since s changed or an update was skipped
+  Value good;   // g, i64[]: the number of updates since g was last set to 0
 };
 
 // Whether no element of `gradients` is infinite or NaN, as bool[]: magnitudes are compared with the

@@ -9,16 +9,19 @@
 
 namespace lemma {
 
-// Chooses the types in which the operators of a model are applied, one operator after the other. A
-// value that the model has in f32 is then f32 or `narrow`; other types stay. The rules, by
-// PrecisionRole (precision_role.h):
-//   kProduct  of f32 operands: takes and gives `narrow`. It stays in f32 if none of its operands
-//             depends on a weight, as in the computation of a table of positions.
-//   kFollows  gives `narrow` if an operand is `narrow` and each other f32 operand is computed only
-//             from weights and constants in the range of `narrow`. Then it also takes `narrow` if
-//             all f32 operands are `narrow` and none is repeated (PrecisionRole::repeats);
-//             otherwise it is computed in f32, and its result is rounded. If it does not give
-//             `narrow`, it takes and gives f32.
+// Chooses the types in which the operators of a model are applied, one operator
+// after the other. A value that the model has in f32 is then f32 or `narrow`;
+// other types stay. The rules, by PrecisionRole (precision_role.h), speak of
+// the operands and results that the model has in f32:
+//   kProduct  takes and gives `narrow` if the model has all operands in f32 and
+//             an operand depends on a weight. Otherwise takes and gives f32, as
+//             in the computation of a table of positions.
+//   kFollows  takes and gives `narrow` if all these operands are `narrow` and
+//             none of them is repeated (PrecisionRole::repeats).
+//             Otherwise takes f32. The result is then rounded to `narrow` if an
+//             operand is `narrow` and every other operand is computed only from
+//             weights and constants in the range of `narrow`. If not, the
+//             result is f32.
 //   kWide     takes and gives f32.
 class MixedPrecision {
  public:
@@ -32,10 +35,10 @@ class MixedPrecision {
   // The form of `node`, an operator of the model; `inputs` are the values of its operands. Call it
   // for all operators in topological order.
   Form FormOf(const Node& node, const std::vector<Value>& inputs);
-  // The results of a form: rounded if it says so.
+  // The results of a form: `outputs`, rounded if form.rounds.
   std::vector<Value> Results(const Form& form, std::vector<Value> outputs);
 
-  // The number of operators so far that take and give `narrow` as products.
+  // The number of kProduct operators so far that take and give `narrow`.
   int products() const { return products_; }
 
  private:

@@ -30,8 +30,9 @@ struct TrainingOptions {
   // kF16 or kBF16: products of f32 operands take and give this type (mixed_precision.h). The
   // model's outputs, the loss, and the gradients of f32 weights stay in f32.
   DType precision = DType::kF32;
-  // The loss is multiplied by this before differentiation, and gradients are divided by it before
-  // use, so that small gradients do not become 0 in f16. The output `loss` is not scaled.
+  // The factor by which the loss is multiplied before differentiation. The
+  // gradients are divided by it before use. So small gradients do not become 0
+  // in f16. The output `loss` is not scaled.
   double loss_scale = 1;
   // If true, the scale is a state variable instead (loss_scale.h), and `loss_scale` is not used. An
   // update with a gradient that is infinite or NaN is skipped and halves the scale. The scale
@@ -60,8 +61,9 @@ struct TrainingStep {
 
 // The graph's inputs are the model's inputs, `labels` (of LabelsType), `lr` (f32[], the learning
 // rate), and the state. The state has these variables:
-//   * each float weight of rank 1 or more that the loss depends on and that is not frozen, under
-//     its own name (f32 if the model stores it as f16 or bf16);
+//   * each float weight of rank 1 or more that the loss depends on and that is
+//     not frozen, under its own name; a weight that the model stores as f16 or
+//     bf16 is f32 in the state;
 //   * the running statistics of batch normalizations;
 //   * `seed`, if there are dropouts;
 //   * the update's own variables (NAME.m, NAME.v, step);
@@ -70,11 +72,15 @@ struct TrainingStep {
 //     or NaN, all other variables except `seed`, NAME.grad and `micro` keep their bits.
 // The outputs are `loss`, then X.next for each state variable X, in the order of the inputs.
 //
-// InvalidArgument, with the reason, if the model lacks an output or weight that the options name,
-// the output does not fit the loss (LabelsType), a weight to be trained has no values, running
-// statistics are not weights with values or belong to two batch normalizations, two inputs or
-// outputs would have the same name, nothing can be trained, an operator between a weight and the
-// loss is not differentiable, or the loss is in f16 and loss_scale is above 65504.
+// InvalidArgument, with the reason, in these cases:
+//   * the model lacks an output or weight that the options name;
+//   * the output does not fit the loss (LabelsType);
+//   * a weight to be trained has no values, or nothing can be trained;
+//   * running statistics are not weights with values, or belong to two batch
+//     normalizations;
+//   * two inputs or two outputs would have the same name;
+//   * an operator between a weight and the loss is not differentiable;
+//   * the loss is in f16, and a loss_scale above 65504 is used.
 absl::StatusOr<TrainingStep> BuildTrainingStep(const Graph& model, const TrainingOptions& options);
 
 }  // namespace lemma

@@ -24,7 +24,8 @@ constexpr int64_t kMaxProtoBytes = INT32_MAX;
 int32_t ToOnnxType(DType dtype);
 absl::StatusOr<DType> FromOnnxType(int32_t onnx_type);
 
-// Tensors of fewer bytes are copied instead of shared with a file or a message.
+// Tensors of fewer bytes than this are copied. Larger ones may share the bytes
+// of a file or a message.
 constexpr int64_t kMinSharedBytes = 4096;
 
 // Values of a tensor that lie outside its message, in the layout of raw_data.
@@ -51,17 +52,20 @@ class TensorFiles {
   std::map<std::string, std::shared_ptr<const MappedFile>> files_;
 };
 
-// The tensor that `proto` describes. `raw`, if it has data, takes the place of raw_data. Checks
-// sizes before any allocation. External data and `raw` of at least kMinSharedBytes are shared, not
-// copied, if they are aligned. Exceptions: packed values (graph/dtypes/packed_values.h) are
-// unpacked, and data with bools other than 0 and 1 are copied, where such bools become 1.
-// InvalidArgument if the data do not fit the type or are refused; Unimplemented for an element type
-// that Lemma does not know or cannot store.
+// The tensor that `proto` describes. `raw`, if it has data, takes the place of
+// raw_data. Checks sizes before any allocation. External data and `raw` of at
+// least kMinSharedBytes are shared, not copied, if they are aligned. There are
+// two exceptions: packed values (graph/dtypes/packed_values.h) are unpacked;
+// and data with bools other than 0 and 1 are copied, and these bools become 1
+// in the copy. InvalidArgument if the data do not fit the type or are refused.
+// Unimplemented for an element type that Lemma does not know or cannot store,
+// and for tensor segments.
 absl::StatusOr<Tensor> ToTensor(const onnx::TensorProto& proto, TensorFiles* files,
                                 const RawBytes& raw = {});
 // The same, with external data in `folder`; if `folder` is empty, external data are refused.
 absl::StatusOr<Tensor> ToTensor(const onnx::TensorProto& proto, const std::string& folder);
 
+// The tensor as a message with the name `name` and the values in raw_data.
 onnx::TensorProto ToProto(absl::string_view name, const Tensor& tensor);
 
 }  // namespace lemma

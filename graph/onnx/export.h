@@ -24,27 +24,32 @@
 namespace lemma {
 
 struct ExportOptions {
-  // Describes the model: for an imported graph, what the import gave. info.opset is the operator
-  // set to use if possible. Names, types and order of inputs and outputs come from the graph. The
-  // inputs' default values are written.
+  // Describes the model: for an imported graph, what the import gave.
+  // info.opset is the operator set to use if possible. Names, types and order
+  // of inputs and outputs come from the graph. The default values in
+  // info.defaults are written.
   OnnxInfo info;
-  // If all weights together exceed this many bytes, or the imported model kept weights in files,
-  // StageOnnx and WriteOnnx put every weight above 1 KiB into a file next to the model.
+  // The limit, in bytes, for all weights and constants together inside the
+  // model. If they exceed it, or if the imported model kept weights in files,
+  // StageOnnx and WriteOnnx put each one above 1 KiB into a file next to the
+  // model.
   int64_t max_inline_bytes = 1'900'000'000;
-  // Receives one line, with the reason, if an operator or a type needs a later operator set than
-  // info.opset. There is no line if a graph that was not imported has opaque nodes of that later
-  // set. nullptr: not wanted.
+  // Receives one line, with the reason, if an operator or a type needs a later
+  // operator set than info.opset. Opaque nodes of a graph that was not imported
+  // cause no line. nullptr: not wanted.
   std::vector<std::string>* notes = nullptr;
 };
 
-// The serialized model. A weight without values becomes an input after the graph's own inputs.
-// Opaque nodes are written as they were imported. If an operator is not in the set info.opset, the
-// model's set is the smallest later set that has all operators. Unimplemented if an operator has no
-// form in ONNX, or if two opaque operators need different sets. InvalidArgument if the weights
-// exceed max_inline_bytes.
+// The serialized model. A weight without values becomes an input after the
+// graph's own inputs. Opaque nodes are written as they were imported. If the
+// operator set info.opset lacks an operator or an element type of the graph,
+// the model's set is the smallest later one that has all of them. Unimplemented
+// if an operator has no form in ONNX, or if two opaque operators need different
+// sets. InvalidArgument if the weights and constants exceed max_inline_bytes.
 absl::StatusOr<std::string> ExportOnnx(const Graph& graph, const ExportOptions& options = {});
 
-// Whether ExportOnnx has a form for every operator: returns its error, without serializing.
+// Checks that ONNX has a form for every operator: returns the errors of
+// ExportOnnx, except for the limit max_inline_bytes, and serializes nothing.
 absl::Status CheckExport(const Graph& graph, const ExportOptions& options = {});
 
 // Exports the graph and imports the model again, in memory. The result shares the graph's weights,

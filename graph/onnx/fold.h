@@ -10,16 +10,18 @@
 
 namespace lemma {
 
-// The values of the outputs of `node`, an operator with a definition, for these input values. They
-// are computed as exact integers if all inputs and outputs are integers or bools and all
-// intermediate results are integers, otherwise as doubles. ResourceExhausted if an output cannot be
-// allocated; OutOfRange if an element that serves as an index is outside its tensor.
+// The values of the outputs of `node`, an operator with a definition, for these
+// input values. The computation is in exact integers if all inputs and outputs
+// are integers or bools and all intermediate results are integers. Otherwise it
+// is in doubles. ResourceExhausted if an output cannot be allocated; OutOfRange
+// if an element that serves as an index is outside its tensor.
 absl::StatusOr<std::vector<Tensor>> FoldNode(const Node& node, absl::Span<const Tensor> inputs);
 
-// Whether the node makes floats from a tensor of narrower integers or small floats with more than
-// 64 elements and more than one dimension above 1, as the dequantization of a weight does. The
-// import does not evaluate such a node: the floats would take more memory, and the graph would no
-// longer contain the integers that integer kernels need.
+// Whether the node makes floats from a large tensor of narrower integers or
+// small floats, as the dequantization of a weight does. A tensor is large if it
+// has more than 64 elements, and more than one dimension above 1. The import
+// does not evaluate such a node: the floats would take more memory, and the
+// graph would no longer contain the integers that integer kernels need.
 bool WidensIntegers(const Node& node);
 
 }  // namespace lemma

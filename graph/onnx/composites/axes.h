@@ -10,11 +10,12 @@
 
 namespace lemma::ops {
 
-// `axis` as a number in [0, rank): a negative one counts from the end. InvalidArgument if it is
-// outside [-rank, rank).
+// `axis` as a number in [0, rank): a negative axis counts from the end.
+// InvalidArgument if `axis` is outside [-rank, rank).
 absl::StatusOr<int64_t> NormalizeOnnxAxis(int64_t axis, int rank);
 
-// `x` reshaped to `shape`, which must have as many elements; `x` itself if it has that shape.
+// `x` reshaped to `shape`, which must have as many elements as `x`; `x` itself
+// if `x` has that shape.
 absl::StatusOr<Value> Reshape(OnnxImport& node, const Value& x, const Shape& shape);
 
 // Applies Lemma's reduction `op` to input 0 of the node. Axes come from the attribute `axes` or, in
@@ -25,8 +26,8 @@ absl::StatusOr<std::vector<Value>> ImportReduction(OnnxImport& node, const std::
 absl::StatusOr<Value> ImportReductionOfValue(OnnxImport& node, const std::string& op,
                                              const Value& x);
 
-// Applies the reduction `op` over all axes except the first two. The reduced axes get size 1.
-// InvalidArgument if input 0 has rank below 3.
+// Applies the reduction `op` to input 0, over all axes except the first two.
+// The reduced axes get size 1. InvalidArgument if input 0 has rank below 3.
 absl::StatusOr<std::vector<Value>> ImportGlobalPool(OnnxImport& node, const std::string& op);
 
 }  // namespace lemma::ops

@@ -1,6 +1,8 @@
-// Imports ONNX operators as compositions of Lemma's operators. Each function returns an importer
-// or a list of importers. Unless stated otherwise, they are registered in OpDef::onnx_import of the
-// Lemma operator that they use most.
+// Imports ONNX operators as compositions of Lemma's operators. Each function
+// returns an importer or a list of importers, and is defined in the file of
+// this folder that has these importers, such as norms.cc. Unless stated
+// otherwise, the importers are registered in OpDef::onnx_import of the Lemma
+// operator that they use most.
 #ifndef LEMMA_GRAPH_ONNX_COMPOSITES_COMPOSITES_H_
 #define LEMMA_GRAPH_ONNX_COMPOSITES_COMPOSITES_H_
 

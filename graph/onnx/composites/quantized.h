@@ -30,12 +30,14 @@ Value Centered(OnnxBuild& b, const Value& x, const Value& zero, DType dtype);
 // scale = (max(x, 0) - min(x, 0)) / 255, zero = saturate(round(-min(x, 0) / scale)).
 std::vector<Value> QuantizeDynamically(OnnxBuild& b, const Value& x);
 
-// The type in which to sum `terms` products (a - a_zero) * (b - b_zero): f32, which has fast
-// kernels, if no sum exceeds 2^24, so that every sum is exact; otherwise, or if `terms` is
-// symbolic, i32, which wraps around. An empty zero point stands for 0. `a` and `b` must be 8 bits
-// wide.
+// The type in which to sum `terms` products (a - a_zero) * (b - b_zero): f32 if
+// no sum exceeds 2^24 in magnitude, since every sum is then exact, and f32 has
+// fast kernels. Otherwise, or if `terms` is symbolic, i32, which wraps around.
+// An empty zero point stands for 0. `a` and `b` must be 8 bits wide.
 DType ProductType(const Value& a, const Value& a_zero, const Value& b, const Value& b_zero,
                   int64_t terms);
+
+// The functions below are defined in quantized_products.cc.
 
 // A matrix of integers, or a batch of matrices, with its scale and zero point. The scale and the
 // zero point must broadcast over x: each is a scalar, or has one number for each row of a left

@@ -36,7 +36,8 @@ Value Widened(OnnxBuild& b, const Value& x);
 Value SampledTerms(OnnxImport& node, OnnxBuild& b, const Value& x,
                    const std::vector<SampledAxis>& axes, const Value& images = {});
 
-// DeformConv: a convolution that moves each sample by its own offset and scales it by a mask.
+// Imports DeformConv: a convolution that moves each sample by its own offset
+// and scales it by a mask. Defined in deform_conv.cc.
 absl::StatusOr<std::vector<Value>> ImportDeformConv(OnnxImport& node);
 
 }  // namespace lemma::ops

@@ -1,5 +1,5 @@
-// Restricts exports to the element types that ONNX's operators take. Lemma's operators may take
-// more types.
+// Adapts exports to the element types that ONNX's operators take: inserts
+// casts, or refuses a type. Lemma's operators may take more types.
 #ifndef LEMMA_GRAPH_ONNX_COMPOSITES_TYPES_H_
 #define LEMMA_GRAPH_ONNX_COMPOSITES_TYPES_H_
 
@@ -98,8 +98,9 @@ inline ExportHook ExportInF32(ExportHook hook) {
   };
 }
 
-// A hook that runs `hook` if input 0 has one of `types`, or in f32 if input 0 is bf16 and f32 is
-// one of `types`; otherwise it returns Unimplemented.
+// A hook that runs `hook` if input 0 has one of `types`. If input 0 is bf16 and
+// f32 is one of `types`, it runs `hook` in f32. Otherwise it returns
+// Unimplemented.
 inline ExportHook ExportFor(std::vector<DType> types, ExportHook hook) {
   return [types = std::move(types), hook = std::move(hook)](OnnxExport& out) -> absl::Status {
     auto takes = [&](DType dtype) { return std::count(types.begin(), types.end(), dtype) > 0; };

@@ -10,13 +10,15 @@
 
 namespace lemma {
 
-// The If nodes that these functions may change, by the names of their first results. For all of
-// them IsChoosingIf (graph/onnx/run_time/choosing_if.h) is true.
+// The If nodes that these functions may change, by the names of their first
+// results. IsChoosingIf (graph/onnx/run_time/choosing_if.h) is true for each of
+// them.
 using IfNames = absl::flat_hash_set<std::string>;
 
-// Joins If nodes that have the same condition and do not depend on each other. In `graph`, operands
-// must precede users. Afterwards this need not hold, and joined nodes may even depend on each other
-// in a cycle; the caller must order the nodes again.
+// Joins If nodes that have the same condition and do not depend on each other.
+// In `graph`, operands must precede users. Afterwards, operands may follow
+// users, and joined nodes may even depend on each other in a cycle. The caller
+// must order the nodes again.
 void JoinIfs(const IfNames& ifs, onnx::GraphProto* graph);
 
 // Moves each node whose results only one branch reads into that branch, so that it is computed only

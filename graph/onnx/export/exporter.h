@@ -122,7 +122,7 @@ class Exporter {
   std::string reason_;
   bool is_ordered_ = true;
   bool has_ifs_ = false;  // whether the imported model has an If
-  IfNames ifs_;           // the results of new If nodes
+  IfNames ifs_;           // the If nodes that may be joined (branches.h)
 
   absl::flat_hash_set<std::string> taken_, node_names_;
   // By the name of an intermediate value: the name of the value that it helps to compute.

@@ -35,14 +35,15 @@ class SizeExport {
   // Returns the name of an i64 vector that holds `sizes`, and adds the nodes that compute it. Each
   // size is computed once for the whole model.
   std::string Vector(absl::Span<const int64_t> sizes);
-  // An error if a size could not be computed: Unimplemented if a dimension cannot be read from any
-  // shape, because no input and no result of an opaque operator has exactly this dimension (`n`,
-  // not `2*n`) as a size.
+  // An error if a size could not be computed. Unimplemented if a dimension
+  // cannot be read from any shape: no input and no result of an opaque operator
+  // has exactly this dimension (`n`, not `2*n`) as a size.
   const absl::Status& status() const { return status_; }
 
  private:
-  // Each returns the name of a vector whose only element is the size. One reuses vectors that
-  // exist; Make adds new nodes.
+  // One() and Make() return the name of a vector whose only element is the
+  // size; so does Dim() for a symbolic dimension. One() reuses a vector that
+  // exists; Make() adds new nodes.
   std::string One(const IndexExpr& e);
   std::string Make(const IndexExpr& e);
   std::string Dim(const IndexExpr& symbol);

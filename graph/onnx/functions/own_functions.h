@@ -10,7 +10,8 @@
 
 namespace lemma {
 
-// The domain of these functions. Its nodes mean operators of Lemma (OpDef::onnx_import).
+// The domain of these functions. The import reads nodes of this domain as
+// operators of Lemma (OpDef::onnx_import).
 constexpr char kOwnDomain[] = "lemma";
 // A model that contains such a function needs at least this operator set and this IR version.
 constexpr int kFunctionOpset = 13, kFunctionIrVersion = 8;
@@ -19,8 +20,9 @@ constexpr int kFunctionOpset = 13, kFunctionIrVersion = 8;
 // kFunctionOpset; nullopt if there is no such function.
 std::optional<onnx::FunctionProto> OwnFunction(const std::string& name, int opset);
 
-// Whether the function is one of these, so that a call may be read as the operator: it has the same
-// body, in any operator set from kFunctionOpset on.
+// Whether `function` equals the result of OwnFunction for the name and the
+// operator set that `function` states. This set must be at least
+// kFunctionOpset. If the result is true, a call may be read as the operator.
 bool IsOwnFunction(const onnx::FunctionProto& function);
 
 }  // namespace lemma

@@ -15,8 +15,8 @@ struct Pixels {
   std::vector<uint8_t> values;  // [height, width, channels], row-major, from top to bottom
 };
 
-// InvalidArgument unless both sizes are at least 1 and there are at most 2^28 pixels. Defined in
-// decode_image.cc.
+// InvalidArgument unless both sizes are at least 1 and there are at most 2^28
+// pixels. Every reader returns this error. Defined in decode_image.cc.
 absl::Status CheckSizes(int64_t height, int64_t width);
 
 }  // namespace lemma::images

@@ -15,8 +15,9 @@ namespace lemma::ops {
 // One importer for each of these operators.
 std::vector<OnnxImporter> BlockedComposites();
 
-// If x is the blocked form of a tensor, with blocks of `block` channels, returns this tensor. If a
-// pad makes this tensor, also returns the operand of the pad. {} if x is not a blocked form.
+// {y} if x is the blocked form of y, with blocks of `block` channels; {y, z} if
+// y is the result of a pad of z; {} if x is not a blocked form. Defined in
+// layout.cc.
 std::vector<Value> PlainForms(const Value& x, int64_t block);
 
 }  // namespace lemma::ops

@@ -9,10 +9,11 @@
 
 namespace lemma::ops {
 
-// y = p v, p = softmax(c + bias), c = cap * tanh(s / cap), s = (q √scale) (k √scale)ᵀ, for each
-// batch and head. B: batch size. H query heads share K heads of keys and values, K divides H: query
-// head h reads head floor(h / (H / K)). L: number of queries, S: number of keys, D: size of a head
-// of q and k, E: size of a head of v.
+// For each batch and head, y = p v, where p = softmax(c + bias),
+// c = cap * tanh(s / cap) and s = (q √scale) (k √scale)ᵀ. B: batch size. H
+// query heads share K heads of keys and values. K divides H, and query head h
+// reads head floor(h / (H / K)). L: number of queries, S: number of keys,
+// D: size of a head of q and k, E: size of a head of v.
 struct AttentionCore {
   Value q, k, v;  // [B,H,L,D], [B,K,S,D], [B,K,S,E]; p gets the type of v
   double scale = 1;
@@ -32,8 +33,9 @@ struct AttentionValues {
   Value y, s, c, biased, p;
 };
 
-// Builds y and the intermediate values. `b` records InvalidArgument if the shapes do not fit, if H,
-// K or D is symbolic, or if the scale is negative, and Unimplemented if S is 0.
+// Builds y and the intermediate values. `b` records InvalidArgument if the
+// shapes do not fit, if H, K or D is symbolic, or if the scale is negative. It
+// records Unimplemented if S is 0.
 AttentionValues Attend(OnnxImport& node, OnnxBuild& b, const AttentionCore& core);
 
 // 1 / √D, where D is the last size of q; 1 if q is empty.

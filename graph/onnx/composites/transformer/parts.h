@@ -1,5 +1,6 @@
-// Lists of importers for operators of transformers. TransformerComposites() (transformer.h) joins
-// them to one list.
+// Lists of importers for operators of transformers. TransformerComposites()
+// (transformer.h) joins them to one list. Each function is defined in the file
+// of this folder that has these importers, such as attention.cc.
 #ifndef LEMMA_GRAPH_ONNX_COMPOSITES_TRANSFORMER_PARTS_H_
 #define LEMMA_GRAPH_ONNX_COMPOSITES_TRANSFORMER_PARTS_H_
 

@@ -36,10 +36,12 @@ Value Positions(OnnxImport& node, OnnxBuild& b, int64_t count, int rank, int axi
 // A size, which may be symbolic, as an i64 of rank 0.
 Value SizeAsNumber(OnnxBuild& b, int64_t size);
 
-// `a` with `update` written over it along dimension `axis`, from position `start` on. `update` has
-// the rank and, except along `axis`, the sizes of `a`. `start` is of type i64 and is broadcast to
-// the shape of `a`. Elements that would lie outside `a` are left out. If `circular`, positions
-// count modulo the size of the dimension, and `update` must not be longer than `a` along it.
+// `a` with `update` written over it along dimension `axis`, from position
+// `start` on. `update` has the rank and, except along `axis`, the sizes of `a`.
+// `start` is of type i64, has size 1 along `axis`, and is broadcast to the
+// shape of `a`. Elements that would lie outside `a` are left out. If
+// `circular`, positions count modulo the size of the dimension, and `update`
+// must not be longer than `a` along it.
 Value WriteAt(OnnxImport& node, OnnxBuild& b, const Value& a, const Value& update,
               const Value& start, int axis, bool circular);
 
