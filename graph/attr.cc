@@ -1,5 +1,6 @@
 #include "graph/attr.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -33,7 +34,29 @@ uint64_t DoubleBits(double v) {
   return bits;
 }
 
+bool SameFloats(const double* a, const double* b, size_t count) {
+  return count == 0 || std::memcmp(a, b, count * sizeof(double)) == 0;
+}
+
+bool SameValue(const AttrValue& a, const AttrValue& b) {
+  if (a.index() != b.index()) return false;
+  if (const auto* number = std::get_if<double>(&a)) {
+    return SameFloats(number, &std::get<double>(b), 1);
+  }
+  if (const auto* list = std::get_if<std::vector<double>>(&a)) {
+    const auto& other = std::get<std::vector<double>>(b);
+    return list->size() == other.size() && SameFloats(list->data(), other.data(), list->size());
+  }
+  return a == b;
+}
+
 }  // namespace
+
+bool SameAttrs(const Attrs& a, const Attrs& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
+    return x.first == y.first && SameValue(x.second, y.second);
+  });
+}
 
 uint64_t HashAttrs(const Attrs& attrs) {
   uint64_t h = 0x51ed270b;

@@ -24,6 +24,9 @@ inline AttrKind KindOf(const AttrValue& value) { return static_cast<AttrKind>(va
 // Sorted by name, so that equal attributes print and hash alike.
 using Attrs = std::map<std::string, AttrValue>;
 
+// Whether both have the same names and values. Floats are compared by their bits: a NaN equals
+// itself, and -0 does not equal 0.
+bool SameAttrs(const Attrs& a, const Attrs& b);
 // A hash that is the same in every process.
 uint64_t HashAttrs(const Attrs& attrs);
 // The value as in the text form of graphs: "3", "0.5", "\"same\"", "[1, 2]". A reader of the text

@@ -124,7 +124,7 @@ uint64_t Node::ComputeHash() const {
 bool Node::Same(const Node& other) const {
   return hash_ == other.hash_ && kind_ == other.kind_ && op_ == other.op_ &&
          input_index_ == other.input_index_ && name_ == other.name_ && types_ == other.types_ &&
-         inputs_ == other.inputs_ && attrs_ == other.attrs_ &&
+         inputs_ == other.inputs_ && SameAttrs(attrs_, other.attrs_) &&
          has_payload() == other.has_payload() &&
          (!has_payload() || payload_.SameBytes(other.payload_));
 }

@@ -30,7 +30,8 @@ std::optional<int64_t> Fold(Kind kind, int64_t a, int64_t b) {
       return FloorDivide(a, b);
     case Kind::kMod:
       if (b <= 0) return std::nullopt;
-      return a - b * FloorDivide(a, b);
+      r = a % b;  // a - b * FloorDivide(a, b) may overflow
+      return r < 0 ? r + b : r;
     case Kind::kMin:
       return std::min(a, b);
     case Kind::kMax:

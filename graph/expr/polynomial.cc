@@ -188,6 +188,7 @@ Leaf Leaves::NewVar(const std::string& hint) {
 }
 
 Poly Leaves::Div(const Poly& a, const Poly& b) {
+  if (a.overflowed() || b.overflowed()) return a + b;
   auto bc = b.AsConst(), ac = a.AsConst();
   if (bc == 1 || a.IsZero()) return a;
   if (ac && bc && *bc > 0) return FloorDivide(*ac, *bc);
@@ -243,6 +244,7 @@ Poly Leaves::Div(const Poly& a, const Poly& b) {
 
 Poly Leaves::Extreme(LeafInfo::Kind kind, const Poly& x, const Poly& y) {
   const bool is_min = kind == LeafInfo::Kind::kMin;
+  if (x.overflowed() || y.overflowed()) return x + y;
   if (auto difference = (x - y).AsConst()) return (*difference <= 0) == is_min ? x : y;
   Poly a = x, b = y;
   if (b < a) std::swap(a, b);

@@ -24,8 +24,8 @@ using Leaf = int32_t;
 using Monomial = absl::InlinedVector<Leaf, 4>;
 
 // Coefficients are 64-bit integers other than INT64_MIN. If a coefficient overflows, the polynomial
-// is marked as overflowed: it has no terms and equals no polynomial, not even itself. Each sum or
-// product with it is overflowed too.
+// is marked as overflowed: it has no terms and equals no polynomial, not even itself. Each sum,
+// product, quotient, minimum or maximum with it is overflowed too.
 class Poly {
  public:
   Poly(int64_t constant = 0);  // NOLINT: a constant reads as itself

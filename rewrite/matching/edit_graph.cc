@@ -27,7 +27,7 @@ uint64_t ContentHash(const Node& head) {
 bool SameContent(const Node& a, const Node& b) {
   if (&a == &b) return true;
   return a.is_op() && b.is_op() && &a.op() == &b.op() && a.types() == b.types() &&
-         a.attrs() == b.attrs();
+         SameAttrs(a.attrs(), b.attrs());
 }
 
 std::vector<EditNode> EditNodesOf(const Graph& graph, std::vector<ValueRef>* outputs) {

@@ -1,5 +1,8 @@
 #include "graph/graph.h"
 
+#include <cmath>
+#include <vector>
+
 #include "gmock/gmock.h"
 #include "graph/builder.h"
 #include "graph/op_table.h"
@@ -22,6 +25,17 @@ TEST(GraphTest, EqualApplicationsAreOneNode) {
   GraphBuilder other("other");
   Value y = other.Input("y", F32({2, 3}));
   EXPECT_EQ(other.Op("relu", {y}).value(), b.Op("relu", {x}).value());
+}
+
+TEST(GraphTest, AttributesAreToldApartByTheirBits) {
+  GraphBuilder b("g");
+  const Value x = b.Input("x", {DType::kF32, {2}});
+  const auto padded = [&](double value) {
+    return *b.Op("pad", {x}, {{"pads", std::vector<int64_t>{1, 0}}, {"value", value}});
+  };
+  EXPECT_EQ(padded(std::nan("")), padded(std::nan("")));
+  EXPECT_EQ(padded(0.0), padded(0.0));
+  EXPECT_NE(padded(0.0), padded(-0.0));
 }
 
 TEST(GraphTest, DefaultAttributesAreFilledIn) {

@@ -30,6 +30,8 @@ TEST(IndexExprTest, UndefinedAndOverflowingDivisionsDoNotFold) {
   IndexEnv env;
   EXPECT_FALSE(EvaluateIndex(FloorDiv(5, 0), env).has_value());
   EXPECT_FALSE(EvaluateIndex(IndexExpr(int64_t{1} << 62) * 4, env).has_value());
+  EXPECT_EQ(EvaluateIndex(Mod(INT64_MIN, 3), env), 1);  // -2^63 = 3 * -3074457345618258603 + 1
+  EXPECT_EQ(EvaluateIndex(Mod(-7, 3), env), 2);
 }
 
 TEST(GuardTest, ConstantsFoldAndOperatorsShortCut) {

@@ -43,6 +43,17 @@ TEST_F(ArithTest, AnOverflowIsNeverEqual) {
   EXPECT_FALSE(arith_.Implied({}, Fact::Eq(over - over), Effort::kFull));
 }
 
+TEST_F(ArithTest, AnOverflowStaysOneInsideLeaves) {
+  const Poly x = Poly::Of(leaves_.Symbol("x")), n = Poly::Of(leaves_.Symbol("n"));
+  const Poly over = Poly(INT64_MAX) * x + Poly(INT64_MAX) * x;
+  for (const Poly& y : {Poly(2), n, n + 1, Poly(INT64_MIN)}) {
+    for (const Poly& result : {leaves_.Div(over, y), leaves_.Mod(over, y), leaves_.Min(over, y),
+                               leaves_.Max(y, over), leaves_.Div(y, over), leaves_.Mod(y, over)}) {
+      EXPECT_TRUE(result.overflowed());
+    }
+  }
+}
+
 TEST_F(ArithTest, FindsBoundsOfMixedRadixNumbers) {
   Poly a = Poly::Of(leaves_.Symbol("a")), b = Poly::Of(leaves_.Symbol("b")),
        c = Poly::Of(leaves_.Symbol("c")), i = Poly::Of(leaves_.Symbol("i")),
