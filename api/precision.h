@@ -50,8 +50,8 @@ struct PrecisionRow {
   // below f32 would round), and the other operators with products in this precision, which were
   // computed in f32 (RoundedFactors in runtime/cuda/fusion/rounded_factors.h).
   int rounded = 0, left = 0;
-  // By output with floats, in the order of the outputs. Infinite if an element is not finite
-  // although it is in f64.
+  // By output with floats, in the order of the outputs. The errors of an output
+  // are infinite if one of its elements is infinite or NaN, but finite in f64.
   std::vector<PrecisionError> errors;
   // The greatest `largest` and `relative` of all outputs, and the greatest quotient of an output's
   // `largest` and `allowed`. 0 if no output has floats.

@@ -17,9 +17,10 @@
 namespace lemma::api {
 
 struct ExplainOptions {
-  // A file of rules that were removed from the file `rules` (see Explain), because they follow from
-  // other rules; `what` may name one of them. "": PrunedRulesFiles(rules) (api/rules/rules_file.h).
-  // Of rules with the same name in several of these files, the first is meant.
+  // A file of rules that were removed from the file `rules` (see Explain),
+  // because they follow from other rules; `what` may name one of them. "":
+  // PrunedRulesFiles(rules) (api/rules/rules_file.h). If several of these files
+  // have a rule with the name `what`, the first of these rules is meant.
   std::string pruned;
   int64_t max_steps = 6;       // limit on the length of a derivation, 1 … 64
   int64_t max_graphs = 20000;  // limit on the graphs visited per choice of sizes, 1 … 2^30
