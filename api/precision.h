@@ -43,12 +43,14 @@ struct PrecisionRow {
   // and the number of terms of the longest one.
   int products = 0;
   int64_t terms = 0;
-  // The largest bound B of these sums: each is off by at most B sum |a_i| |b_i|
-  // (ProductErrorBound). 0 if there are no sums.
+  // The largest bound B of these sums: each sum is off by at most B times the
+  // sum of all |a_i| |b_i| (ProductErrorBound). 0 if there are no sums.
   double bound = 0;
-  // The operators whose factors were rounded for the measurement (kF32: those that a precision
-  // below f32 would round), and the other operators with products in this precision, which were
-  // computed in f32 (RoundedFactors in runtime/cuda/fusion/rounded_factors.h).
+  // Numbers of operators. rounded: operators whose factors were rounded for the
+  // measurement (for kF32: operators whose factors a precision below f32 would
+  // round). left: the other operators with products in this precision; the
+  // measurement computed them in f32 (RoundedFactors in
+  // runtime/cuda/fusion/rounded_factors.h).
   int rounded = 0, left = 0;
   // By output with floats, in the order of the outputs. The errors of an output
   // are infinite if one of its elements is infinite or NaN, but finite in f64.

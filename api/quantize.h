@@ -131,8 +131,8 @@ struct TriedModel {
 };
 
 struct QuantizeResult {
-  // The operators that were considered, in the order of the model; then products, and nodes with
-  // subgraphs, that cannot be quantized in any case.
+  // The operators that were considered, in the order of the model; then the
+  // products and the nodes with subgraphs that cannot be quantized in any case.
   std::vector<OperatorReport> operators;
   std::map<std::string, int> left;  // by type, the number of all other nodes
   // Ranges in the written model, in the order of names. Empty unless the form is "static".

@@ -15,7 +15,8 @@
 
 namespace lemma::api {
 
-// As Optimize; with options.replay, the steps are those of `steps` if it is not null.
+// As Optimize. With options.replay, `steps` is the certificate whose steps are
+// repeated; null: it is read from the file options.replay.
 using OptimizeFunction = std::function<absl::StatusOr<OptimizeResult>(
     const Graph& input, absl::Span<const Tensor> inputs, const OptimizeOptions& options,
     const Certificate* steps)>;
