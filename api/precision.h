@@ -70,9 +70,10 @@ struct PrecisionResult {
   bool within() const;
 };
 
-// Executes the model by its definitions with all values in f64, and once for each precision on the
-// CPU, in f32 without Winograd's algorithm, with factors of products rounded as the CUDA kernels
-// round them (runtime/cuda/fusion/rounded_factors.h). InvalidArgument for a wrong option;
+// Executes the model by its definitions, with all values in f64. Then executes
+// it on the CPU once for each precision: in f32, without Winograd's algorithm,
+// and with factors of products rounded as the CUDA kernels round them
+// (runtime/cuda/fusion/rounded_factors.h). InvalidArgument for a wrong option;
 // Unimplemented if an operator has no definition.
 absl::StatusOr<PrecisionResult> MeasurePrecisions(const Model& model,
                                                   const PrecisionOptions& options);

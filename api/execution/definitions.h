@@ -27,13 +27,16 @@ class Definitions {
     bool agrees = true;  // the difference is within the tolerance, or excused
     OutputDifference difference;
   };
-  // Whether `run` computes the outputs that the definitions give. `run` executes this graph
-  // (`is_graph` is true) or a graph that should equal it (false); `outputs` are its outputs on the
-  // inputs of Run. An output that differs by more than rounding explains (runtime/tolerance.h) is
-  // excused, with the reason in difference.excuse, if
-  //   - rounding between operators explains the difference: outputs() differs by more than the
-  //     tolerance from the output that the definitions give if values between operators stay in
-  //     double, and `run` differs from that output at most four times as much; or
+  // Whether `run` computes the outputs that the definitions give. `run`
+  // executes this graph (`is_graph` is true) or a graph that should equal it
+  // (false); `outputs` are its outputs on the inputs of Run. Let the outputs in
+  // double be the outputs that the definitions give if values between operators
+  // are not rounded, but stay in double. An output that differs by more than
+  // rounding explains (runtime/tolerance.h) is excused, with the reason in
+  // difference.excuse, if
+  //   - rounding between operators explains the difference: outputs() differs
+  //     from the outputs in double by more than the tolerance, and `run`
+  //     differs from them at most four times as much; or
   //   - small changes of the inputs explain the difference: if each float input
   //     changes by up to 2^-17 of itself (as much as rounding may change a sum
   //     of 128 terms), the outputs that the definitions give change by more
