@@ -107,12 +107,13 @@ class WantedKernels {
 std::vector<std::unique_ptr<KernelMeasurer>> WantedMeasurers();
 
 struct MeasureWantedOptions {
-  // The measurers of back ends for CUDA; none is null. The measurer whose device the file names
-  // measures the kernels.
+  // The measurers of back ends for CUDA; none is null. The kernels are measured
+  // by the measurer of the device that the file names.
   std::vector<KernelMeasurer*> measurers;
   std::string database = optimizer::CostDb::DefaultPath();
   Deadline deadline;  // no kernel is begun after it
-  // Called after each measurement; `left`: the number of kernels behind this one in the file.
+  // Called after each measurement; `left`: the number of kernels after this one
+  // in the file.
   std::function<void(absl::string_view signature, int left)> on_kernel;
 };
 struct MeasuredKernels {
@@ -122,9 +123,11 @@ struct MeasuredKernels {
   int measured = 0, known = 0;
   int failed = 0, left = 0;
 };
-// Measures the kernels of a file of WantedKernels, and stores their costs. NotFound if there is no
-// such file; InvalidArgument for any other file; FailedPrecondition for kernels of another device.
-// These messages begin with the path. Other errors are those of the device and of the database.
+// Measures the kernels of a file with the text of WantedKernels, and stores
+// their costs. NotFound if the file does not exist; InvalidArgument if it has
+// another form; FailedPrecondition if no measurer is for the device of the
+// kernels. These messages begin with the path. Other errors are those of the
+// device and of the database.
 absl::StatusOr<MeasuredKernels> MeasureWanted(const std::string& file,
                                               const MeasureWantedOptions& options);
 // The result in one line.

@@ -1,8 +1,9 @@
 // Finds rules automatically (docs/generator.md). Code: api/generation, which drives generator/run.
 //
-// Enumerates all graphs over a set of operators, takes pairs of graphs that are equal on random
-// values (candidates), tries to prove each pair equal for all sizes, drops the proved rules that
-// follow from other rules, and writes the other proved rules.
+// Enumerates all graphs over a set of operators, and takes pairs of graphs that
+// are equal on random values (candidates). Tries to prove each pair equal for
+// all sizes. Drops the proved rules that follow from other rules, and writes
+// the other proved rules.
 #ifndef LEMMA_API_GENERATE_H_
 #define LEMMA_API_GENERATE_H_
 

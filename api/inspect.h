@@ -34,9 +34,9 @@ std::string OperatorList();
 // there is one.
 absl::StatusOr<std::string> OperatorPage(const std::string& name);
 
-// Facts about an ONNX model, one line each: its operator sets, IR version and producer; each
-// symbolic dimension, with its size if it was read with a size; its opaque operators with counts.
-// Empty for other formats.
+// Facts about an ONNX model, one line each: its operator sets, IR version and
+// producer; each symbolic dimension, with its size if the model was read with a
+// size for it; its opaque operators with counts. Empty for other formats.
 std::vector<std::string> OnnxHeader(const Model& model);
 
 // Sums over all nodes of a graph that apply one operator.

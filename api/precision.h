@@ -43,15 +43,17 @@ struct PrecisionRow {
   // and the number of terms of the longest one.
   int products = 0;
   int64_t terms = 0;
-  // The largest bound B of these sums: each is off by at most B sum |a_i| |b_i|
-  // (ProductErrorBound). 0 if there are no sums.
+  // The largest bound B of these sums: each sum is off by at most B times the
+  // sum of all |a_i| |b_i| (ProductErrorBound). 0 if there are no sums.
   double bound = 0;
-  // The operators whose factors were rounded for the measurement (kF32: those that a precision
-  // below f32 would round), and the other operators with products in this precision, which were
-  // computed in f32 (RoundedFactors in runtime/cuda/fusion/rounded_factors.h).
+  // Numbers of operators. rounded: operators whose factors were rounded for the
+  // measurement (for kF32: operators whose factors a precision below f32 would
+  // round). left: the other operators with products in this precision; the
+  // measurement computed them in f32 (RoundedFactors in
+  // runtime/cuda/fusion/rounded_factors.h).
   int rounded = 0, left = 0;
-  // By output with floats, in the order of the outputs. Infinite if an element is not finite
-  // although it is in f64.
+  // By output with floats, in the order of the outputs. The errors of an output
+  // are infinite if one of its elements is infinite or NaN, but finite in f64.
   std::vector<PrecisionError> errors;
   // The greatest `largest` and `relative` of all outputs, and the greatest quotient of an output's
   // `largest` and `allowed`. 0 if no output has floats.
@@ -68,9 +70,10 @@ struct PrecisionResult {
   bool within() const;
 };
 
-// Executes the model by its definitions with all values in f64, and once for each precision on the
-// CPU, in f32 without Winograd's algorithm, with factors of products rounded as the CUDA kernels
-// round them (runtime/cuda/fusion/rounded_factors.h). InvalidArgument for a wrong option;
+// Executes the model by its definitions, with all values in f64. Then executes
+// it on the CPU once for each precision: in f32, without Winograd's algorithm,
+// and with factors of products rounded as the CUDA kernels round them
+// (runtime/cuda/fusion/rounded_factors.h). InvalidArgument for a wrong option;
 // Unimplemented if an operator has no definition.
 absl::StatusOr<PrecisionResult> MeasurePrecisions(const Model& model,
                                                   const PrecisionOptions& options);

@@ -26,9 +26,10 @@ namespace lemma::api {
 struct ProofOptions {
   int64_t seed = 1;                     // of the random instances, to search for counterexamples
   int64_t work = ProverOptions().work;  // limit on the steps of a proof
-  // A folder, created if missing, for the files of each proof: NAME.proof with its steps (not of
-  // graphs at fixed shapes) and NAME.smt2 with its obligations. A proof of a rule with the contract
-  // `bounded` gets no files. "": no files.
+  // A folder, created if missing, for the files of each proof: NAME.proof with
+  // its steps (except for graphs at fixed shapes), and NAME.smt2 with its
+  // obligations. A proof of a rule with the contract `bounded` gets no files.
+  // "": no files.
   std::string proofs;
   std::string recheck;  // the second solver: "cvc5" or a path to it; "": none
   // Whether the small checker repeats each proof, at small sizes. It cannot repeat proofs of rules
@@ -73,13 +74,15 @@ struct ProveResult {
   std::string solver;     // the second solver's name and version; "" if none was used
 };
 
-// Decides whether the graphs in two files are equal. Inputs correspond by position, and weights
-// correspond by name. Weights of one name and of the same values stand for any values; but graphs
-// that then differ are refuted only if they also differ with the stored values. Files are read as
-// LoadModel reads them. In the text form a size may be a symbol; then both files must be in the
-// text form, and the answer is for all sizes. Errors: InvalidArgument and NotFound, whose messages
-// begin with the file's path or name an option ("option work: …"); FailedPrecondition if the second
-// solver cannot be started; Cancelled.
+// Decides whether the graphs in two files are equal. Inputs correspond by
+// position, and weights correspond by name. A weight that has the same name and
+// values in both files stands for any values. If the graphs differ for some of
+// these values, they are refuted only if they also differ with the stored
+// values. Files are read as LoadModel reads them. In the text form a size may
+// be a symbol; then both files must be in the text form, and the answer is for
+// all sizes. Errors: InvalidArgument and NotFound, whose messages begin with
+// the file's path or name an option ("option work: …"); FailedPrecondition if
+// the second solver cannot be started; Cancelled.
 absl::StatusOr<ProveResult> Prove(const std::string& a, const std::string& b,
                                   const ProveOptions& options = {});
 // The same for graphs in memory, at their fixed shapes. InvalidArgument if options.check is true.

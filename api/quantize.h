@@ -131,8 +131,8 @@ struct TriedModel {
 };
 
 struct QuantizeResult {
-  // The operators that were considered, in the order of the model; then products, and nodes with
-  // subgraphs, that cannot be quantized in any case.
+  // The operators that were considered, in the order of the model; then the
+  // products and the nodes with subgraphs that cannot be quantized in any case.
   std::vector<OperatorReport> operators;
   std::map<std::string, int> left;  // by type, the number of all other nodes
   // Ranges in the written model, in the order of names. Empty unless the form is "static".
@@ -166,11 +166,12 @@ struct QuantizedIfFaster {
   // Why `output` is a copy of the model; "" if it is the quantized model.
   std::string kept;
 };
-// Writes the quantized model to `output` if it keeps to options.max_error and takes at most 0.98 of
-// the model's time; in the form "tf32" it may take any time. Otherwise writes a copy of the model;
-// also if the model has no operator that can be quantized, has quantized operators already, or
-// cannot be quantized in this form. All other errors are those of Quantize, such as errors in
-// options and samples. Needs options.runs > 0.
+// Writes the quantized model to `output` if it keeps to options.max_error and
+// takes at most 0.98 of the model's time; in the form "tf32" it may take any
+// time. Otherwise writes a copy of the model. Also writes a copy if the model
+// has no operator that can be quantized, has quantized operators already, or
+// cannot be quantized in this form. All other errors are those of Quantize,
+// such as errors in options and samples. Needs options.runs > 0.
 absl::StatusOr<QuantizedIfFaster> QuantizeIfFaster(const std::string& model,
                                                    const std::string& output,
                                                    const QuantizeOptions& options);

@@ -111,11 +111,13 @@ struct VerdictCheck {
 };
 // Whether the file is a certificate that Referee wrote, rather than one of an optimization.
 absl::StatusOr<bool> IsVerdictCertificate(const std::string& path);
-// Repeats the proof in a certificate that Referee wrote (verifier/referee/certificate/check.h).
-// `before`, `after` and `certificate` are paths. The status is an error if a file cannot be read or
-// an option is wrong; the problem in VerdictCheck::check says what is wrong in the certificate. The
-// certificate is also rejected if a model has the right hash, but reading it with the sizes and
-// options that the certificate names gives InvalidArgument.
+// Repeats the proof in a certificate that Referee wrote
+// (verifier/referee/certificate/check.h). `before`, `after` and `certificate`
+// are paths. The status is an error if a file cannot be read or an option is
+// wrong; the problem in VerdictCheck::check says what is wrong in the
+// certificate. The certificate is also rejected if the models have the right
+// hashes, but reading one of them with the sizes and options that the
+// certificate names gives InvalidArgument, FailedPrecondition or Unimplemented.
 absl::StatusOr<VerdictCheck> CheckVerdict(const std::string& before, const std::string& after,
                                           const std::string& certificate,
                                           const VerdictCheckOptions& options = {});
@@ -126,7 +128,8 @@ std::string Headline(const RefereeResult& result);
 std::string HowTheyDiffer(const referee::DifferentPair& pair);
 // The result for people: the headline, then its evidence. `verbose`: with all regions and weights.
 std::string TextOf(const RefereeResult& result, bool verbose);
-// The check of a certificate for people; what controls a terminal is escaped.
+// The check of a certificate for people; characters that control a terminal are
+// escaped.
 std::string TextOf(const VerdictCheck& answer);
 
 }  // namespace lemma::api

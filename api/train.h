@@ -70,7 +70,7 @@ absl::Status SaveTrainingStep(const TrainingStepModel& made, const std::string& 
 struct TrainingRunOptions {
   ExecutionOptions execution;
   BatchOptions data;
-  int64_t steps = 0;       // in total, including those that the state had done when it was read
+  int64_t steps = 0;       // in total, including the steps done before the state was saved
   std::string state;       // file of the initial state, in safetensors; "": StatePathOf(step.path)
   std::string checkpoint;  // file to save the state to, in safetensors; "": none
   int64_t every = 100;     // steps between two checkpoints, at least 1
@@ -139,7 +139,8 @@ class TrainingLog {
   std::vector<std::vector<double>> values_;
   std::vector<double> ms_;
 };
-// For people: the step that was just added to the log, in one line; the whole run.
+// Texts for people: one line about the step that was just added to the log; a
+// summary of the whole run.
 std::string TextOf(const TrainingLog& log, const TrainingRun::Progress& progress);
 std::string TextOf(const Model& step, const ExecutionOptions& execution, const TrainingRun& run,
                    const TrainingLog& log);

@@ -38,9 +38,11 @@ struct TuneResult {
   cuda::TunedKernels tuned;
 };
 
-// FailedPrecondition without a device; InvalidArgument for a wrong option, or for a file that is no
-// table of tiles or has the tiles of another device. An interruption is not an error: the file has
-// the sizes measured so far.
+// Measures tiles for each size of a product in the model's kernels, and adds
+// the best tile of each size to the file (TuneTiles in runtime/cuda/tuner.h).
+// FailedPrecondition without a device; InvalidArgument for a wrong option, or
+// for a file that is no table of tiles or has the tiles of another device. An
+// interruption is not an error: the file has the sizes measured so far.
 absl::StatusOr<TuneResult> Tune(const Model& model, const TuneOptions& options);
 // The tiles for people, beside those of the time model.
 std::string TextOf(const TuneResult& result);

@@ -12,10 +12,11 @@ constexpr int kExitBadInput = 2;
 constexpr int kExitInternal = 3;  // an unexpected exception
 
 // For programs, not for libraries; a program calls it once, at the start of main. Afterwards:
-//   * A failed allocation on any thread, a thread that cannot be started, a crash or abort of a
-//     library that got no memory, a full stack of the main thread, and a read past the end of a
-//     mapped file that became shorter (base/mapped_file.h) end the process with kExitBadInput and
-//     one line on standard error.
+//   * These events end the process with kExitBadInput and one line on standard
+//     error: a failed allocation on any thread; a thread that cannot be
+//     started; a crash or abort of a library that got no memory; a full stack
+//     of the main thread; a read past the end of a mapped file that became
+//     shorter (base/mapped_file.h).
 //   * Any other uncaught exception ends the process with kExitInternal and one line on standard
 //     error.
 //   * SIGINT, SIGTERM and SIGHUP, unless the process ignored them before, end the process after

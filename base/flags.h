@@ -41,16 +41,18 @@ class Flags {
   // One of the words in `choices`.
   void Choice(absl::string_view name, std::string* target, std::vector<std::string> choices,
               std::string doc);
-  // Comma-separated; may be given several times. Items are appended to *target.
+  // A comma-separated list; the flag may be given several times. The items are
+  // appended to *target.
   void List(absl::string_view name, std::vector<std::string>* target, std::string value,
             std::string doc);
-  // NAME=N,... with N >= 0; may be given several times. The last N of a name counts.
+  // NAME=N,... with N >= 0; the flag may be given several times. The last N of
+  // a name counts.
   void Sizes(absl::string_view name, std::map<std::string, int64_t>* target, std::string doc);
   // As Sizes, but each use of the flag appends one set of sizes to *target.
   void SizeSets(absl::string_view name, std::vector<std::map<std::string, int64_t>>* target,
                 std::string doc);
-  // NAME=LEAST:MOST,... with 1 <= LEAST <= MOST < 2^31; may be given several times. The last range
-  // of a name counts.
+  // NAME=LEAST:MOST,... with 1 <= LEAST <= MOST < 2^31; the flag may be given
+  // several times. The last range of a name counts.
   void Ranges(absl::string_view name, std::map<std::string, std::pair<int64_t, int64_t>>* target,
               std::string doc);
   // Declares words that may follow the command's name: subcommands with a --help of their own.

@@ -11,9 +11,11 @@
 
 namespace lemma {
 
-// The line is shown only if standard error is a terminal. Clear() and the destructor erase it. With
-// `lemma --pipe`, for a program that reads the progress, Show() instead writes a new line
-// "progress: TEXT", and drops a text that comes less than 0.1 s after the last text that it wrote.
+// The line is shown only if standard error is a terminal. Clear() and the
+// destructor erase it. The flag `lemma --pipe` is for a program that reads the
+// progress. With this flag, Show() instead writes a new line "progress: TEXT",
+// and drops a text that comes less than 0.1 s after the last text that it
+// wrote.
 class ProgressLine {
  public:
   // `quiet`: nothing is shown, except with --pipe.

@@ -26,10 +26,11 @@ struct StepFlags {
   absl::Status Check() const;
 };
 
-// Runs the training step at `path` until options.steps steps are done; with --resume, the steps
-// that were done before the checkpoint was saved count too. Prints the scalar outputs and the time
-// of each step, and a summary at the end; with --json, only one object at the end. Returns kExitOk.
-// Ctrl-C ends the run after the current step; then the state is saved if there is a --checkpoint,
+// Runs the training step at `path` until options.steps steps are done. The
+// steps that were done before the initial state was saved count too. Prints the
+// scalar outputs and the time of each step, and a summary at the end; with
+// --json, only one object at the end. Returns kExitOk. Ctrl-C ends the run
+// after the current step; then the state is saved if there is a --checkpoint,
 // and the error is Cancelled.
 absl::StatusOr<int> RunSteps(const StepFlags& flags, const CommonFlags& common,
                              const std::string& path);

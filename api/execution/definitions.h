@@ -27,16 +27,21 @@ class Definitions {
     bool agrees = true;  // the difference is within the tolerance, or excused
     OutputDifference difference;
   };
-  // Whether `run` computes the outputs that the definitions give. `run` executes this graph
-  // (`is_graph` is true) or a graph that should equal it (false); `outputs` are its outputs on the
-  // inputs of Run. An output that differs by more than rounding explains (runtime/tolerance.h) is
-  // excused, with the reason in difference.excuse, if
-  //   - rounding between operators explains the difference: outputs() differs by more than the
-  //     tolerance from the output that the definitions give if values between operators stay in
-  //     double, and `run` differs from that output at most four times as much; or
-  //   - the definitions themselves move by more than the tolerance if float inputs change by up to
-  //     2^-17 of themselves, as much as a sum of 128 terms may be rounded, and `run` differs at
-  //     most four times as much as they move, in at most four times as many elements; or
+  // Whether `run` computes the outputs that the definitions give. `run`
+  // executes this graph (`is_graph` is true) or a graph that should equal it
+  // (false); `outputs` are its outputs on the inputs of Run. Let the outputs in
+  // double be the outputs that the definitions give if values between operators
+  // are not rounded, but stay in double. An output that differs by more than
+  // rounding explains (runtime/tolerance.h) is excused, with the reason in
+  // difference.excuse, if
+  //   - rounding between operators explains the difference: outputs() differs
+  //     from the outputs in double by more than the tolerance, and `run`
+  //     differs from them at most four times as much; or
+  //   - small changes of the inputs explain the difference: if each float input
+  //     changes by up to 2^-17 of itself (as much as rounding may change a sum
+  //     of 128 terms), the outputs that the definitions give change by more
+  //     than the tolerance. `run` must differ at most four times as much as
+  //     they change, in at most four times as many elements; or
   //   - rounding moved a value across a discontinuity, such as the discontinuity of relu's gradient
   //     at 0, and `run` and the definitions agree on some inputs near the inputs of Run; or
   //   - `run` executes the graph itself, all finite values agree, and the order of a sum decides
@@ -51,7 +56,8 @@ class Definitions {
   Definitions(const Graph& graph, absl::Span<const Tensor> inputs, int threads)
       : graph_(graph), inputs_(inputs), threads_(threads) {}
 
-  // Whether the definitions move as far as `outputs` differ if inputs change in their last bits.
+  // Whether changes of the inputs in their last bits change the outputs that
+  // the definitions give as much as `outputs` differ from them.
   absl::StatusOr<bool> MovesAsFar(absl::Span<const Tensor> outputs,
                                   absl::Span<const double> tolerances);
   // The reason why the difference is excused; "" if it is not.

@@ -21,8 +21,9 @@ struct ProfileTotals {
 };
 ProfileTotals TotalsOf(const std::vector<KernelTiming>& rows, const Roofline& roofline);
 
-// A table for people with a row for each kernel, and a line with the totals. Kernels that compute
-// one value in blocks are one row, with a note such as "gemm:jit, 12 times".
+// A table for people with a row for each kernel, and a line with the totals.
+// Kernels with the same name, label and note, such as those that compute one
+// value in blocks, are one row, with a note such as "gemm:jit, 12 times".
 std::string ProfileTable(const std::vector<KernelTiming>& rows, const Roofline& roofline);
 // A list with an object for each row of the table: kernel, value, ms, note, flops, bytes_read,
 // bytes_written, flops_per_byte and roof.

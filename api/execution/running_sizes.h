@@ -14,9 +14,10 @@ namespace lemma::api {
 // and 16000, and returns the first sizes that are possible. Sizes are possible if no size in the
 // graph becomes negative. Unknown operators (UnknownOperators in graph/onnx/import.h), which are
 // imported only at run time, may refuse sizes too, so a model with unknown operators is executed.
-// If it runs at none of these sizes, they are tried with some of the dimensions set to 1, since
-// sizes that must be equal may have different names. Returns the usual sizes if no sizes are
-// possible, if executions find none in 10 s, or if the back end cannot be made.
+// If the model runs at none of these sizes, they are tried again with some of
+// the dimensions set to 1, because dimensions with different names may have to
+// be equal. Returns the usual sizes if no sizes are possible, if executions
+// find none in 10 s, or if the back end cannot be made.
 DimValues RunningSizes(const Model& model, const InputOptions& inputs,
                        const ExecutionOptions& execution);
 

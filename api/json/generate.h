@@ -10,10 +10,11 @@
 
 namespace lemma::api {
 
-// An object with the figures by their names; enumeration_cpu_s, the processor seconds in
-// `enumeration` (the process's use until the enumeration was done); and cpu_s and peak_mb, the
-// processor seconds and the peak memory (in units of 2^20 bytes) in `all` (the use of the whole
-// process).
+// An object with the figures by their names, and three more members.
+// enumeration_cpu_s: the processor seconds in `enumeration`, the process's use
+// until the enumeration was done. cpu_s and peak_mb: the processor seconds and
+// the peak memory (in units of 2^20 bytes) in `all`, the use of the whole
+// process.
 Json ToJson(const std::vector<Figure>& figures, const ProcessUse& enumeration,
             const ProcessUse& all);
 

@@ -10,11 +10,12 @@
 
 namespace lemma::api {
 
-// One object about the result for the graph `input`: the files, kept_input, why_kept (WhyKept),
-// operators, predicted and measured times and bytes before and after, the comparison of outputs,
-// rules (how often each was used, bodies of loops included), loop_bodies (these bodies), figures of
-// the search, why_not, and applied and alternatives (options.explain). Members that do not apply
-// are missing.
+// One object about the result for the graph `input`. Among its members are the
+// files, kept_input, why_kept (WhyKept), operators, predicted and measured
+// times and bytes before and after, the comparison of outputs, rules (how often
+// each was used, bodies of loops included), loop_bodies (these bodies), figures
+// of the search, why_not, and applied and alternatives (options.explain).
+// Members that do not apply are missing.
 Json ToJson(const Graph& input, const OptimizeOptions& options, const OptimizeResult& result,
             const OptimizeContext& context);
 

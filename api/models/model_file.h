@@ -63,16 +63,17 @@ struct LoadOptions {
   // graph/onnx/import.h). If this option is false, such an operator is an error.
   bool fixes_sizes = false;
   std::map<std::string, SizeRange> ranges;  // of symbolic dimensions, by name
-  // By dimension, a size at which the model will be used: with fixes_sizes, the least sizes of
-  // dimensions may be raised, but not above these (ImportOptions in graph/onnx/import.h).
+  // By dimension, a size at which the model will be used. With fixes_sizes, the
+  // least size of the dimension may be raised, but not above this size
+  // (ImportOptions in graph/onnx/import.h).
   std::map<std::string, int64_t> used_sizes;
   // Values of the inputs, in their order: files of tensors, or folders with input_0.pb, …. If
   // `symbolic` is false, they give sizes to symbolic dimensions. Values that operators need as
   // constants, such as shapes and axes, become part of the graph.
   std::vector<std::string> input_files;
   std::map<std::string, Tensor> input_values;  // the same, by the input's name
-  // Whether these values leave open how often a Loop is executed (ImportOptions in
-  // graph/onnx/import.h).
+  // Whether the number of iterations of a Loop stays open, even if these values
+  // determine it (ImportOptions in graph/onnx/import.h).
   bool keeps_loops = false;
   // Channels in a block of ONNX Runtime's layout NCHWc: 8 or 16. 0: 8 if the model's convolutions
   // show that 16 is impossible, otherwise 16.

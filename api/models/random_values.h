@@ -27,9 +27,10 @@ class Random {
 // An unpredictable seed in [0, 2^62), drawn from the system.
 uint64_t DrawSeed();
 
-// A tensor of random elements: floats are standard normal (for f8e8m0, which has no negative
-// numbers, their absolute values), integers uniform in [0, integer_range) and then saturated to the
-// type, truth values true or false with equal probability.
+// A tensor of random elements. Floats are standard normal; for f8e8m0, which
+// has no negative numbers, they are the absolute values of such numbers.
+// Integers are uniform in [0, integer_range), and then saturated to the type.
+// Truth values are true or false with equal probability.
 absl::StatusOr<Tensor> RandomInput(const TensorType& type, uint64_t seed, int64_t integer_range);
 
 // A tensor of RandomInput for each input of `graph`, in their order. If the graph compares an

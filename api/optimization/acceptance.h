@@ -110,9 +110,10 @@ struct Acceptance {
   // The difference between the outputs of `graph` and the outputs that the input's definitions give
   // or, without definitions, the outputs of the input's execution.
   OutputDifference difference;
-  // The reason of the last rejection before timing: a contender's outputs are wrong, it overflows
-  // f16 earlier than the input, or it cannot be executed; set by Optimize: it cannot be written. ""
-  // if there was none.
+  // The reason for the last rejection before timing; for example, a contender's
+  // outputs are wrong, it overflows f16 earlier than the input, or it cannot be
+  // executed. Optimize also stores here why a contender cannot be written. ""
+  // if there was no rejection.
   std::string rejected;
   // Times of kernels inside runs of the input and of each contender that was not better, in the
   // order of the attempts; for calibration.

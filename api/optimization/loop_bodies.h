@@ -15,19 +15,23 @@
 
 namespace lemma::api {
 
-// As Optimize; with options.replay, the steps are those of `steps` if it is not null.
+// As Optimize. With options.replay, `steps` is the certificate whose steps are
+// repeated; null: it is read from the file options.replay.
 using OptimizeFunction = std::function<absl::StatusOr<OptimizeResult>(
     const Graph& input, absl::Span<const Tensor> inputs, const OptimizeOptions& options,
     const Certificate* steps)>;
 
-// Replaces the bodies of the loops of contender->graph by what `optimize` makes of them as graphs
-// of their own (graph/onnx/run_time/loop_body.h), and sets contender->bodies and
-// contender->before_bodies. A body is optimized with the options of the run except PET and
-// explanations; if it is executed, then on random inputs. A body stays as it is if it cannot be
-// imported for all iterations, if `optimize` keeps it or fails, or if the result cannot be written
-// as a body. With options.replay, the bodies and their steps are those of the certificate, and such
-// a failure is an error. Does nothing if the objective includes memory, if the options allow
-// unproved rules, or if the search was interrupted. Cancelled if an interruption comes meanwhile.
+// Optimizes the bodies of the loops of contender->graph as graphs of their own
+// (graph/onnx/run_time/loop_body.h), by calls of `optimize`. If a body changes,
+// puts the changed body into contender->graph, and sets contender->bodies and
+// contender->before_bodies. A body is optimized with the options of the run
+// except PET and explanations; if it is executed, then on random inputs. A body
+// stays as it is if it cannot be imported for all iterations, if `optimize`
+// keeps it or fails, or if the result cannot be written as a body. With
+// options.replay, the bodies and their steps are those of the certificate, and
+// such a failure is an error. Does nothing if the objective includes memory, if
+// the options allow unproved rules, or if the search was interrupted. Cancelled
+// if an interruption comes meanwhile.
 absl::Status OptimizeBodies(const OptimizeFunction& optimize, SearchRun* run, Contender* contender);
 
 }  // namespace lemma::api

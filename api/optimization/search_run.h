@@ -31,8 +31,8 @@ struct BodyResult {
 
 // The state of one call of Optimize, and its result so far.
 struct SearchRun {
-  // `steps`: with options.replay, the certificate whose steps are repeated; absent: it is read from
-  // that file.
+  // `steps`: with options.replay, the certificate whose steps are repeated.
+  // Absent: the certificate is read from the file options.replay.
   explicit SearchRun(const OptimizeOptions& o, std::optional<Certificate> steps = std::nullopt);
 
   const OptimizeOptions options;

@@ -93,8 +93,9 @@ class Quantizer {
   absl::StatusOr<ErrorSums> ErrorsOf(SampleRunner* runner, absl::Span<const Sample> samples,
                                      absl::Span<const std::vector<Tensor>> expected) const;
   absl::StatusOr<TriedModel> Try(const Choice& chosen);
-  // All candidates except the first `count` of `products` and the operators that cannot be
-  // quantized without these (QuantizableModel::Settled).
+  // All candidates, but without the first `count` elements of `products`, and
+  // without the operators that can be quantized only together with these
+  // (QuantizableModel::Settled).
   Choice Without(const std::vector<size_t>& products, size_t count) const;
 
   // Quantizes each product alone, and measures the errors of the outputs and of its result.

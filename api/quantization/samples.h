@@ -34,15 +34,19 @@ bool IsSynthetic(const std::string& calibration);
 // the input's rank, and the size of its first axis is a multiple of the input's first size, the
 // array is cut into samples along its first axis.
 //
-// A folder has files input_0.pb (or .npy), …, which are one sample; or it has folders with such
-// files, one sample per folder; or .npz files; or, for a model with one input, .npy and .pb files,
-// each with one array as in a .npz file. The entries of a folder are read in the order of their
-// names.
+// A folder has files input_0.pb (or .npy), …, which are one sample. Otherwise,
+// it has entries of these kinds, which are read in the order of their names:
+//   - folders with such files, one sample per folder;
+//   - .npz files;
+//   - for a model with one input, .npy and .pb files, each with one array as in
+//     a .npz file.
 //
-// InvalidArgument if an array's name, element type, rank or first size does not fit the inputs, if
-// the arrays of a file have different numbers of samples, if a value is not finite, or if an option
-// is wrong; NotFound if there is no sample. Messages name the file or the option. Not checked here,
-// but when the sample is executed: the other sizes of arrays, and the tensors of input_0.pb, ….
+// InvalidArgument if an array's name, element type, rank or first size does not
+// fit the inputs, if the arrays of a file have different numbers of samples, if
+// a value is not finite, or if an option is wrong; NotFound if there is no
+// sample. Messages name the file or the option. The other sizes of arrays, and
+// the number and types of the tensors in input_0.pb, …, are checked only when
+// the sample is executed.
 absl::StatusOr<std::vector<Sample>> ReadSamples(const SampleOptions& options,
                                                 const ImportedModel& model);
 

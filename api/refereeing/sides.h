@@ -18,9 +18,10 @@ absl::StatusOr<Model> LoadSide(const std::string& path, const RefereeOptions& op
 // attempt.
 absl::StatusOr<Model> LoadAfter(const std::string& path, const RefereeOptions& options);
 
-// The differences between default values of the models' inputs, one line each. An input for which
-// only the second model has a default value is no difference. The models may give different results
-// if a caller leaves an input with such a difference out.
+// The differences between default values of the models' inputs, one line each.
+// If a caller leaves out an input with a difference, the models may give
+// different results. An input for which only the second model has a default
+// value is no difference.
 std::vector<std::string> DefaultDifferences(const Model& before, const Model& after);
 
 }  // namespace lemma::api

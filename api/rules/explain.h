@@ -17,9 +17,10 @@
 namespace lemma::api {
 
 struct ExplainOptions {
-  // A file of rules that were removed from the file `rules` (see Explain), because they follow from
-  // other rules; `what` may name one of them. "": PrunedRulesFiles(rules) (api/rules/rules_file.h).
-  // Of rules with the same name in several of these files, the first is meant.
+  // A file of rules that were removed from the file `rules` (see Explain),
+  // because they follow from other rules; `what` may name one of them. "":
+  // PrunedRulesFiles(rules) (api/rules/rules_file.h). If several of these files
+  // have a rule with the name `what`, the first of these rules is meant.
   std::string pruned;
   int64_t max_steps = 6;       // limit on the length of a derivation, 1 … 64
   int64_t max_graphs = 20000;  // limit on the graphs visited per choice of sizes, 1 … 2^30
@@ -53,10 +54,11 @@ struct ExplainedRule {
   std::string problem;
   std::string left_out;  // for a removed rule: "follows from: a, b", if known; otherwise ""
   bool found = false;    // whether a derivation was found at each choice of sizes
-  // The rule of the file that is the same up to names, the order of commutative operands and the
-  // choice of the source, as far as the sizes tried show (AreTheSame in
-  // rewrite/derivation/derive.h). Roles of variables and float contracts are not compared. "" if no
-  // such rule was found.
+  // The rule of the file that equals this rule up to names, the order of
+  // commutative operands, and the choice of the side that is the source. The
+  // rules were compared at the sizes tried only (AreTheSame in
+  // rewrite/derivation/derive.h). Roles of variables and float contracts are
+  // not compared. "" if no such rule was found.
   std::string same_as;
   std::string answer;  // one line: how it follows, or that no derivation was found
   std::vector<DerivationAtSizes> typings;  // empty if there are no sizes to try

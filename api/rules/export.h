@@ -18,12 +18,16 @@ namespace lemma::api {
 // member usable says whether it is empty.
 Json RuleJson(const Substitution& rule, const std::string& problem);
 
-// Returns the rules with these names, or all rules if `names` is empty, in the file's order.
-// `rules` is as in LoadRulesFile (api/rules/rules_file.h); rules with the contract `bounded` are
-// allowed. Formats: "text", which LoadRulesFile reads as the same rules; "json", an object whose
-// member rules is a list with the object of RuleJson for each rule, to which the rule's variables
-// and both sides (as lists of nodes) are added; "dot", a cluster for each rule, with a cluster for
-// each side in it. InvalidArgument for an unknown name or format. Other errors as in LoadRulesFile.
+// Returns the rules with these names, or all rules if `names` is empty, in the
+// file's order. `rules` is as in LoadRulesFile (api/rules/rules_file.h); rules
+// with the contract `bounded` are allowed. Formats:
+//   - "text", which LoadRulesFile reads as the same rules;
+//   - "json", an object whose member rules is a list. It has the object of
+//     RuleJson for each rule, with the rule's variables and both sides (as
+//     lists of nodes) as further members;
+//   - "dot", a cluster for each rule, with a cluster for each side in it.
+// InvalidArgument for an unknown name or format. Other errors as in
+// LoadRulesFile.
 absl::StatusOr<std::string> ExportRules(const std::string& rules,
                                         const std::vector<std::string>& names = {},
                                         const std::string& format = "text");

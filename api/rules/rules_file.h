@@ -37,11 +37,13 @@ constexpr char kStarterRules[] = "starter";  // only the rules written by hand
 // InvalidArgument if a file is not text, has no rules, or is not well-formed, or if different rules
 // of a list have one name. Messages about a file begin with its name.
 //
-// A list gives the rules of each entry in turn. In the set "all", rules written by hand come before
-// generated rules, and a generated rule is named FILE_NAME: the name of the built-in file, then the
-// rule's name in the file. Of rules that are equal up to names (rewrite/rules/canonical_text.h),
-// the set "all" keeps only the first. Of rules with the same name and the same text, a list keeps
-// only the first. Rules with the contract `bounded` are an error unless `kinds` allows them.
+// A list gives the rules of each entry in turn. In the set "all", rules written
+// by hand come before generated rules, and a generated rule is named FILE_NAME:
+// the name of the built-in file, then the rule's name in the file. If rules are
+// equal up to names (rewrite/rules/canonical_text.h), the set "all" keeps only
+// the first of them. If rules have the same name and the same text, a list
+// keeps only the first of them. Rules with the contract `bounded` are an error
+// unless `kinds` allows them.
 absl::StatusOr<RulesFile> LoadRulesFile(const std::string& path,
                                         RuleKinds kinds = RuleKinds::kEqualities);
 
@@ -52,8 +54,9 @@ std::string TextOf(const RulesFile& file);
 // The path of the rules that were removed from the file because they follow from its other rules:
 // "rules.pruned.txt" for "rules.txt".
 std::string PrunedRulesPath(const std::string& path);
-// For a path as in LoadRulesFile: the existing files among PrunedRulesPath of the file or, for a
-// list, of each file in the list. Built-in sets have none.
+// `path` is as in LoadRulesFile. Returns PrunedRulesPath of the file or, for a
+// list, of each file in the list; leaves out paths at which there is no file.
+// Built-in sets have none.
 std::vector<std::string> PrunedRulesFiles(const std::string& path);
 
 // InvalidArgument, with similar names if any, if a name belongs to no rule.
@@ -64,9 +67,10 @@ absl::Status CheckRuleNames(const std::vector<std::string>& names, const RulesFi
 absl::StatusOr<std::vector<const Substitution*>> NamedRules(const RulesFile& file,
                                                             const std::vector<std::string>& names);
 
-// The rules for people: TableOf, a table with records, contracts and operators, the rules that may
-// not be used, and the counts; PageOf, each rule in full, with a comment that says whether it may
-// be used (ProofProblem in rewrite/rules/proof_check.h).
+// The rules for people. TableOf gives a table with records, contracts and
+// operators, then the rules that may not be used, and the counts. PageOf gives
+// each rule in full, with a comment that says whether it may be used
+// (ProofProblem in rewrite/rules/proof_check.h).
 std::string TableOf(const RulesFile& file);
 std::string PageOf(const std::vector<const Substitution*>& rules);
 

@@ -47,8 +47,9 @@ struct OptimizeFlags {
   // unchanged if its flag was given; `flags` must have been parsed. Sets `search` only if the
   // objective is time and there is no memory limit.
   void SetEffort(const Flags& flags);
-  // InvalidArgument if a value is out of range, if -o is missing without --why-not, or if flags do
-  // not go together. RunOptimize checks what depends on whether a flag was given.
+  // InvalidArgument if a value is out of range, if -o is missing without
+  // --why-not, or if flags do not go together. RunOptimize makes the checks
+  // that depend on whether a flag was given.
   absl::Status Check() const;
 
   // The flags as options of the library. The caller adds the options that depend on the model or on
@@ -67,9 +68,10 @@ struct OptimizeFlags {
 // The library's result, and figures that only the command measures.
 struct Outcome {
   api::OptimizeResult result;
-  // The resident memory of the process when the search began, and its maximum during the search; if
-  // there were several searches, of the last one. Both are 0 if there was no search (--replay) or
-  // if the system does not report them.
+  // The resident memory of the process when the search began, and its maximum
+  // during the search, in bytes. If there were several searches, both are of
+  // the last one. Both are 0 if there was no search (--replay) or if the system
+  // does not report them.
   int64_t search_start_bytes = 0, search_peak_bytes = 0;
 };
 

@@ -39,10 +39,11 @@ struct CurveRun {
   double step_ms = 0;
 };
 
-// Runs `step`, one of the variants, once for each expected loss. Each run starts with the state
-// after the previous run and reads the next batch; after the last batch comes the first.
-// InvalidArgument if an input has no value or a value of another type (the message names it), or if
-// `step` has no state or no scalar output `loss`.
+// Runs `step`, one of the variants, once for each expected loss. Each time, it
+// starts with the state that the previous step left, and reads the next batch;
+// after the last batch comes the first. InvalidArgument if an input has no
+// value or a value of another type (the message names it), or if `step` has no
+// state or no scalar output `loss`.
 absl::StatusOr<CurveRun> RunCurve(const LossCurve& curve, const Graph& step, Backend* backend);
 
 struct CurveDifference {

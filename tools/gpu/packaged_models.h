@@ -38,14 +38,15 @@ struct PackagedModel {
 absl::StatusOr<std::vector<std::string>> PackagedFiles(const std::string& folder,
                                                        const std::vector<std::string>& only);
 
-// Reads one of these files. A model's weights and inputs are random, and X.expected/output_0.pb, …
-// are the outputs for them. The folded weights of an optimized model are random too, not
-// computed from the weights of X, so it has expected outputs of its own, in X.optimized.expected.
-// The expected outputs of a step are the samples in X.step.safetensors or, if this file is missing,
-// the outputs of the reference back end. X.step.optimized.pb, if it exists, is the step's second
-// variant. Without samples, Internal if an expected float output has an element that is not finite,
-// or more than one element and the same nonzero number in all of them: wrong outputs could equal
-// it.
+// Reads a file of PackagedFiles. A model's weights and inputs are random, and
+// X.expected/output_0.pb, … are the outputs for them. The folded weights of an
+// optimized model are random too, not computed from the weights of X, so it has
+// expected outputs of its own, in X.optimized.expected. The expected outputs of
+// a step are the samples in X.step.safetensors or, if this file is missing, the
+// outputs of the reference back end. X.step.optimized.pb, if it exists, is the
+// step's second variant. Without samples, Internal if an expected float output
+// has an element that is not finite, or more than one element and the same
+// nonzero number in all of them: wrong outputs could equal it.
 absl::StatusOr<PackagedModel> LoadPackaged(const std::string& file);
 
 // Random inputs for a step whose outputs are sampled. Momenta (inputs NAME.m) are 0 and the
