@@ -68,7 +68,7 @@ absl::StatusOr<Calibration> Measure(const CalibrationOptions& options, const Gra
 }  // namespace
 
 absl::StatusOr<Calibration> CompareCosts(const Model& model, const CalibrationOptions& options) {
-  if (options.runs < 1) return OptionError("option runs: must be at least 1");
+  if (absl::Status s = CheckRuns(options.runs, 1); !s.ok()) return s;
   if (absl::Status s = CheckExecutionOptions(options.execution); !s.ok()) return s;
   const ExecutionOptions& execution = options.execution;
   auto measurer = MakeMeasurer(execution.backend, execution.threads, execution.backend_options);

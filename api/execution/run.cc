@@ -66,7 +66,7 @@ absl::StatusOr<std::vector<double>> PreparedModel::Times(int64_t runs) {
 }
 
 absl::StatusOr<RunResult> Run(const Model& model, const RunOptions& options) {
-  if (options.runs < 1) return OptionError("option runs: must be at least 1");
+  if (absl::Status s = CheckRuns(options.runs, 1); !s.ok()) return s;
   auto prepared = PreparedModel::Make(model, options.execution, options.inputs);
   if (!prepared.ok()) return prepared.status();
   RunResult result;

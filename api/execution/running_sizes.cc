@@ -16,11 +16,8 @@ namespace {
 
 constexpr double kMostSeconds = 10;
 
-bool RunsAt(const Model& model, DimValues sizes, const InputOptions& options, Backend* backend) {
-  // Only the execution tells result sizes.
-  for (const auto& [name, range] : DimsOf(model.graph)) {
-    if (IsResultSize(range)) sizes.erase(name);
-  }
+bool RunsAt(const Model& model, const DimValues& sizes, const InputOptions& options,
+            Backend* backend) {
   auto sized = AtSizes(model, sizes);
   if (!sized.ok()) return false;
   auto inputs = InputsOf(*sized, options);

@@ -90,7 +90,7 @@ absl::StatusOr<std::vector<SizesTiming>> TimeAtSizes(Session* session,
     if (!tensors.ok()) return Prefixed(session->model().path, tensors.status());
     values.push_back(*std::move(tensors));
     SizesTiming timing;
-    timing.sizes = *std::move(completed);
+    timing.sizes = InputSizes(session->model().graph, *completed);
     if (absl::Status s = run(timings.size(), &timing.first_ms); !s.ok()) return s;
     timing.ms.resize(static_cast<size_t>(runs));
     for (double& ms : timing.ms) {

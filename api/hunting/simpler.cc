@@ -13,6 +13,7 @@ constexpr int64_t kMostParts = 32;  // of a tensor that become simple alone
 
 std::vector<int64_t> SimplerInts(int64_t value) {
   std::vector<int64_t> simpler;
+  if (value == INT64_MIN) return {0, 1, value / 2};
   for (int64_t candidate : {int64_t{0}, int64_t{1}, std::abs(value), value / 2, value - 1}) {
     if (Complexity(static_cast<double>(candidate)) < Complexity(static_cast<double>(value))) {
       simpler.push_back(candidate);

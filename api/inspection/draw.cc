@@ -16,7 +16,9 @@ namespace {
 
 std::string Quoted(const std::string& text) {
   return absl::StrCat(
-      "\"", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}, {"\n", "\\n"}}), "\"");
+      "\"", absl::StrReplaceAll(
+                text, {{"\\", "\\\\"}, {"\"", "\\\""}, {"\n", "\\n"}, {"&", "&amp;"}}),
+      "\"");
 }
 
 std::string Tooltip(const Graph& graph, const NodePtr& node) {

@@ -29,7 +29,11 @@ Json ToJson(const CheckResult& answer, const std::string& advice) {
   }
   json.Set("symbolic", std::move(symbolic));
   Json fixed = Json::Object();
-  for (const auto& [name, value] : c.fixed_inputs) fixed.Set(name, Json::Array(value.ToDoubles()));
+  for (const auto& [name, value] : c.fixed_inputs) {  // integers or truth values
+    Json numbers = Json::Array();
+    for (int64_t i = 0; i < value.size(); ++i) numbers.Add(value.AtInt(i));
+    fixed.Set(name, std::move(numbers));
+  }
   json.Set("fixed_inputs", std::move(fixed));
   if (c.reseed) json.Set("reseed", *c.reseed);
   Json mutants = Json::Array();

@@ -60,11 +60,11 @@ Json ToJson(const Model& model, const ExecutionOptions& execution, const PlanSum
 }
 
 Json ToJson(const Model& model, const MemoryOverRun& memory) {
-  std::vector<double> live;
-  for (const auto& kernel : memory.kernels) live.push_back(static_cast<double>(kernel.live_bytes));
+  Json live = Json::Array();
+  for (const auto& kernel : memory.kernels) live.Add(int64_t{kernel.live_bytes});
   Json json = Json::Object();
   json.Set("graph", model.graph.name()).Set("peak_bytes", memory.arena_bytes);
-  json.Set("peak_kernel", memory.peak).Set("live_bytes", Json::Array(live));
+  json.Set("peak_kernel", memory.peak).Set("live_bytes", std::move(live));
   return json;
 }
 

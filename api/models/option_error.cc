@@ -49,6 +49,13 @@ absl::Status OptionError(absl::string_view message) {
   return MarkOptionError(absl::InvalidArgumentError(message));
 }
 
+absl::Status CheckRuns(int64_t runs, int64_t least) {
+  constexpr int64_t kMostRuns = 1000000;
+  if (runs < least) return OptionError(absl::StrCat("option runs: must be at least ", least));
+  if (runs > kMostRuns) return OptionError(absl::StrCat("option runs: must be at most ", kMostRuns));
+  return absl::OkStatus();
+}
+
 absl::Status RenameOptions(const absl::Status& error,
                            absl::FunctionRef<std::string(absl::string_view name)> rename) {
   const auto payload = error.GetPayload(kPayload);

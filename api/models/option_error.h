@@ -5,6 +5,7 @@
 #ifndef LEMMA_API_MODELS_OPTION_ERROR_H_
 #define LEMMA_API_MODELS_OPTION_ERROR_H_
 
+#include <cstdint>
 #include <string>
 
 #include "absl/functional/function_ref.h"
@@ -18,6 +19,9 @@ absl::Status MarkOptionError(absl::Status error);
 
 // A marked InvalidArgument error with this message.
 absl::Status OptionError(absl::string_view message);
+
+// The error of an option `runs` below `least`, or above 1,000,000; OK otherwise.
+absl::Status CheckRuns(int64_t runs, int64_t least);
 
 // Removes the mark of a marked error. Replaces by rename(NAME) each "option NAME" whose NAME was in
 // the message when the error was marked. Other names stay, for example in a file's name that was

@@ -127,7 +127,7 @@ std::vector<SymbolicDim> SymbolicDimsOf(const Model& model) {
 }
 
 absl::StatusOr<Model> AtSizes(const Model& model, const DimValues& sizes) {
-  auto graph = Specialize(model.graph, sizes);
+  auto graph = Specialize(model.graph, InputSizes(model.graph, sizes));
   if (!graph.ok()) return graph.status();
   Model sized = model;
   sized.graph = *std::move(graph);

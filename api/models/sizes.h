@@ -28,8 +28,8 @@ DimValues DefaultSizes(const Graph& graph, int64_t length = 0, const DimValues& 
 // or a size is outside its dimension's range.
 absl::StatusOr<DimValues> CompleteSizes(const Graph& graph, const DimValues& given);
 
-// The model with these sizes in place of its symbolic dimensions. Errors as in Specialize
-// (graph/sizes/specialize.h).
+// The model with these sizes in place of its symbolic dimensions, except result sizes, which are
+// found by running. Errors as in Specialize (graph/sizes/specialize.h).
 absl::StatusOr<Model> AtSizes(const Model& model, const DimValues& sizes);
 
 // Reads a model with symbolic sizes or, in two cases, with fixed sizes: if it cannot be read with

@@ -69,7 +69,8 @@ bool HasInfinities(const Graph& graph) {
     }
     if (!node->has_payload()) continue;
     const Tensor& payload = node->payload();
-    for (int64_t i = 0; IsHalfFloat(payload.dtype()) && i < payload.size(); ++i) {
+    const bool is_other = IsHalfFloat(payload.dtype()) || payload.dtype() == DType::kF64;
+    for (int64_t i = 0; is_other && i < payload.size(); ++i) {
       if (!std::isfinite(payload.AtDouble(i))) return true;
     }
     if (payload.dtype() != DType::kF32) continue;

@@ -162,6 +162,7 @@ absl::Status OptimizeBodies(const OptimizeFunction& optimize, SearchRun* run,
     if (!results.ok()) return results.status();
     OptimizedBody body = (*loop)->second;
     body.label = std::string(graph.LabelOf(Value(node, 0)));
+    if (body.label.empty()) body.label = absl::StrCat("%", body.record.position);
     for (size_t k = 0; k < results->size(); ++k) {
       replaced[Value(node, static_cast<int>(k))] = (*results)[k];
     }

@@ -400,7 +400,7 @@ absl::Status OptimizeOptions::Check() const {
     return OptionError(absl::StrCat("option ", pet ? "pet" : "memory_limit",
                                     ": not with symbolic sizes; give option dims"));
   }
-  if (runs < 3) return OptionError("option runs: must be at least 3");
+  if (absl::Status s = CheckRuns(runs, 3); !s.ok()) return s;
   if (budget < 1) return OptionError("option budget: must be at least 1");
   if (nodes < 1 || nodes > kMaxNodes) {
     return OptionError(absl::StrCat("option nodes: must be 1 to ", kMaxNodes));

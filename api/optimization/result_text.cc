@@ -138,8 +138,7 @@ std::string ChangesText(const OptimizeOptions& options, const OptimizeResult& re
   }
   for (const OptimizedBody& body : accepted.bodies) {
     absl::StrAppendFormat(&text, "in the body of loop %s, %d operators instead of %d:\n",
-                          body.label.empty() ? absl::StrCat("%", body.record.position) : body.label,
-                          body.operators_after, body.operators_before);
+                          body.label, body.operators_after, body.operators_before);
     for (const auto& [rule, count] : RuleCounts(body.rewrites)) {
       absl::StrAppendFormat(&text, "%5d x %s\n", count, rule);
     }

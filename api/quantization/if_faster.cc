@@ -41,7 +41,7 @@ absl::StatusOr<QuantizedIfFaster> QuantizeIfFaster(const std::string& model,
                                                    const std::string& output,
                                                    const QuantizeOptions& options) {
   LEMMA_RETURN_IF_ERROR(options.Check());
-  if (options.runs < 1) return OptionError("option runs: must be at least 1");
+  LEMMA_RETURN_IF_ERROR(CheckRuns(options.runs, 1));
   LEMMA_RETURN_IF_ERROR(CheckOutputs({output}, {model}));
   QuantizedIfFaster outcome;
   bool cannot = false;

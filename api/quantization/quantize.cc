@@ -94,7 +94,7 @@ absl::Status QuantizeOptions::Check() const {
   if (std::isnan(max_error)) {
     return OptionError("option max_error: must be a number; a negative one is no limit");
   }
-  if (runs < 0) return OptionError("option runs: must be at least 0");
+  LEMMA_RETURN_IF_ERROR(CheckRuns(runs, 0));
   return CheckExecutionOptions(execution);
 }
 

@@ -100,7 +100,12 @@ absl::Status Quantizer::Write(const std::string& output) {
     if (absl::Status s = VerifyFile(output); !s.ok()) {
       std::error_code ignored;
       for (const std::string& file : {output, data}) {
-        if (file == output || has_data) std::filesystem::remove(file, ignored);
+        const bool is_ours = file == output || has_data;
+        // A device or a pipe that was there before stays.
+        const auto kind = std::filesystem::symlink_status(file, ignored).type();
+        if (is_ours && kind == std::filesystem::file_type::regular) {
+          std::filesystem::remove(file, ignored);
+        }
       }
       return s;
     }

@@ -53,7 +53,7 @@ void OptimizeFlags::AddTo(Flags* flags) {
                 "what is to be less: time; peak memory, then time; pareto: shows the graphs that "
                 "no other one beats in both, and writes the one of the least product");
   flags->Bytes("memory-limit", &memory_limit,
-               "peak memory that the result may take; 0: any. pareto: writes the fastest below it");
+               "peak memory that the result may take; pareto: writes the fastest below it");
   flags->Real("memory-weight", &memory_weight,
               "pareto: the product is time^(1 - this) * memory^this");
   flags->Choice("cost", &cost, {"measured", "analytic"},

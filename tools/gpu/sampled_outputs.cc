@@ -50,7 +50,8 @@ absl::StatusOr<NamedTensors> SampleOutputs(const Graph& graph, absl::Span<const 
     for (const std::vector<Tensor>& other : nearby) {
       norm_moved = std::max(norm_moved, std::fabs(Summarize(other[k]).norm - summary.norm));
       for (int64_t i = 0; i < output.size(); ++i) {
-        moved = std::max(moved, std::fabs(other[k].AtDouble(i) - output.AtDouble(i)));
+        const double difference = std::fabs(other[k].AtDouble(i) - output.AtDouble(i));
+        moved = std::isnan(difference) ? HUGE_VAL : std::max(moved, difference);
       }
     }
     if (!std::isfinite(summary.norm) || !std::isfinite(moved)) {
