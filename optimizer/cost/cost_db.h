@@ -20,7 +20,7 @@ namespace lemma::optimizer {
 struct MeasuredCost {
   double median_ms = 0;     // time of one execution: the least of the repetitions' medians
   double variance_ms2 = 0;  // of the repetitions' medians
-  int repetitions = 0;      // their number
+  int repetitions = 0;      // number of repetitions
   // The kernel's work: scalar operations, and bytes of its operands and results. 0: unknown.
   double flops = 0, bytes = 0;
   double in_graph_ms = 0;  // the kernel's time in runs of whole graphs; 0: never timed there

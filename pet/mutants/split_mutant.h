@@ -10,8 +10,9 @@
 
 namespace lemma::pet {
 
-// Some leaves are cut in two along one dimension each; these dimensions have equal sizes. The
-// mutant applies the operators to the first parts; Mutant::rest applies them to the second parts.
+// Some inputs and weights are cut in two along one dimension each; these dimensions have equal
+// sizes. The mutant applies the operators to the first parts; Mutant::rest applies them to the
+// second parts.
 // An even size is cut in the middle. For each of the numbers 2, 3 and 4 that does not divide the
 // size, there is also a cut at the last multiple of the number. Finds only mutants whose sum with
 // the rest equals the original everywhere. Calls `found` for each mutant until `found` returns

@@ -2,7 +2,7 @@
 //
 // The recipe is applied at a few small sizes, and the boxes where the mutant agrees are found
 // there. Every number in a shape, an attribute or a box is then fitted by a sum of products of the
-// sizes. These fits are guesses, which make rules with symbols; the prover decides whether the
+// sizes. These fits are guesses. They give rules with symbols, and the prover decides whether these
 // rules are true (verifier/prover/prover.h).
 #ifndef LEMMA_PET_SYMBOLIC_SYMBOLIC_H_
 #define LEMMA_PET_SYMBOLIC_SYMBOLIC_H_
