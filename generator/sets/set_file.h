@@ -19,9 +19,10 @@
 
 namespace lemma::generator {
 
-// InvalidArgument, with "file:line:column: ", if the grammar is wrong, if two inputs or two
-// variants have the same name, or if "with" gives a name two values or names a symbol that does not
-// occur in the body.
+// The set that the text defines. InvalidArgument, with "file:line:column: ", if
+//   * the text does not follow the grammar;
+//   * two inputs, or two variants, have the same name; or
+//   * "with" gives a name two values, or names a symbol that does not occur in the body.
 // InvalidArgument, with "file: ", if there is no input or no variant. `file` is the file's name in
 // these messages. Does not check operands and bodies: TableSet does.
 absl::StatusOr<TableSetText> ReadSetFile(absl::string_view text, absl::string_view file);

@@ -1,4 +1,5 @@
-// Calibrates times of kernels measured alone by their times in runs of whole graphs.
+// Corrects times of kernels that were measured alone, using times of kernels in runs of whole
+// graphs.
 #ifndef LEMMA_OPTIMIZER_COST_CALIBRATION_H_
 #define LEMMA_OPTIMIZER_COST_CALIBRATION_H_
 

@@ -84,7 +84,7 @@ class CostDb {
   absl::StatusOr<int64_t> Count();
   // All entries of the device (of all devices if it is ""), sorted by device and signature.
   absl::StatusOr<std::vector<CostEntry>> Entries(absl::string_view device = "");
-  absl::StatusOr<std::vector<std::string>> Devices();  // those with entries, sorted
+  absl::StatusOr<std::vector<std::string>> Devices();  // the devices with entries, sorted
   // Stores the entries in one transaction, each as Put does or, if `replace` is true, as Replace
   // does. Returns how many entries were new or replaced. On error, none is stored.
   absl::StatusOr<int64_t> PutAll(const std::vector<CostEntry>& entries, bool replace);

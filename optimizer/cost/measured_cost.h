@@ -25,7 +25,7 @@ struct MeasureOptions {
   // unknown kernel returns Cancelled. The deadline's time has no effect.
   Deadline deadline;
   // Whether there is no time to measure now. Unknown kernels then cost three times what the
-  // roofline of the known kernels says, so that no graph looks better for having such a kernel.
+  // roofline of the known kernels says, so that such a kernel never makes a graph look better.
   // Empty: there is always time.
   std::function<bool()> is_late;
   // Called when a kernel is priced in this way, at least once for each such kernel. May be empty.

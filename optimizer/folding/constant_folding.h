@@ -8,11 +8,12 @@
 
 namespace lemma::optimizer {
 
-// The operator nodes of `graph` that depend only on constants and weights with known values.
-// Excluded: opaque operators; operators with symbolic sizes; operators whose results are so much
-// larger than their operands (such as an expanded constant) that storing them would cost more than
-// computing them; conversions of stored narrow integers to floats, such as the dequantization of a
-// weight (graph/onnx/fold.h).
+// The operator nodes of `graph` that depend only on constants and weights with known values, except
+//   * opaque operators, and operators with symbolic sizes;
+//   * operators whose results are so much larger than their operands (such as an expanded constant)
+//     that storing the results would cost more than computing them; and
+//   * conversions of stored narrow integers to floats, such as the dequantization of a weight
+//     (graph/onnx/fold.h).
 absl::flat_hash_set<const Node*> FoldableNodes(const Graph& graph);
 
 // Whether the operator node is foldable if its operands are.

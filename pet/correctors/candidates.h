@@ -33,9 +33,9 @@ struct CandidateOptions {
   double max_differs = 0.5;
   int look_at = 48;  // largest number of mutants to correct: the cheapest by `estimate`
   int keep = 8;      // largest number of candidates to keep: the cheapest by `cost`
-  // The cost of a graph, in nanoseconds or any unit where less is better. Both are required.
-  // `estimate` is called for all mutants. `cost` may be slow, for example because it measures: it
-  // is called for the original and for corrected mutants only.
+  // Two functions that return the cost of a graph, in nanoseconds or in any unit in which less is
+  // better. Both are required. `estimate` is called for all mutants. `cost` may be slow, for
+  // example because it measures: it is called for the original and for corrected mutants only.
   CostFn estimate, cost;
   // After the deadline passes, no further mutant is corrected. The deadline does not end the
   // enumeration of mutants.

@@ -42,10 +42,12 @@ struct SymbolicRegion {
   bool differs_proved(size_t box) const;
 };
 
-// InvalidArgument if no size is open (pet/symbolic/open_sizes.h), if the mutant or the region where
-// it differs has another form at other sizes, or if a number is no sum of products of the sizes or
-// depends on more than four of them. Other errors are those of ApplyRecipe (pet/mutants/recipe.h)
-// and FindRegion (pet/regions/region.h).
+// InvalidArgument if
+//   * no size is open (pet/symbolic/open_sizes.h);
+//   * the mutant, or the region where it differs, has another form at other sizes; or
+//   * a number is no sum of products of the sizes, or depends on more than four sizes.
+// Other errors are those of ApplyRecipe (pet/mutants/recipe.h) and FindRegion
+// (pet/regions/region.h).
 absl::StatusOr<SymbolicRegion> ProveForAllSizes(const Graph& original, const Recipe& recipe,
                                                 const ProverOptions& options = {});
 

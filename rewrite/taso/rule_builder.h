@@ -36,8 +36,8 @@ struct TypedValue {
 // One element for each of `dims`, without known parts.
 std::vector<Parts> NoParts(const Idx& dims);
 
-// Call AddVariable for all variables; then, for each side, Begin and its operators; then AddOutput
-// for all outputs; then Text.
+// Call AddVariable for all variables; then, for each side, call Begin and add the side's operators;
+// then call AddOutput for all outputs; then Text.
 class RuleBuilder {
  public:
   enum class Side { kSource, kTarget };
