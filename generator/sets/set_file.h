@@ -7,9 +7,11 @@
 //   shape   = "[" [ size { "," size } ] "]"
 //   variant = [ "distinct" ] [ "proper" ] "variant" name "(" operands ")"
 //             [ "with" "{" name "=" value { "," name "=" value } "}" ] "{" body "}"
+//   value   = number | "[" [ integer { "," integer } ] "]"
 //
-// A size is 1 … 4096. "distinct", "proper", operands, values and body are as in VariantText
-// (generator/sets/table_variant.h). A comment runs from # to the end of the line.
+// A size is 1 … 4096. "distinct", "proper", operands and body are as in VariantText; "with" gives
+// VariantText::values (generator/sets/table_variant.h). A comment runs from # to the end of the
+// line.
 #ifndef LEMMA_GENERATOR_SETS_SET_FILE_H_
 #define LEMMA_GENERATOR_SETS_SET_FILE_H_
 

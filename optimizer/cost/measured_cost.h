@@ -39,8 +39,8 @@ struct MeasureOptions {
 //     now.
 //   * A decision depends on the kernel, and its time is uncertain (CostModel::Refine) or was
 //     measured only once (CostModel::Confirm). A time is uncertain if its standard error exceeds
-//     1.5 % or, if the kernel was measured again before, 4 %. Kernels with a time in a run of a
-//     whole graph are excepted.
+//     1.5 % or, if the kernel was measured again before, 4 %. A kernel with a time in a run of a
+//     whole graph is not measured again for this reason.
 // Times are calibrated (optimizer/cost/calibration.h) with the kernels' times in runs of whole
 // graphs that `db` holds when the first kernel is priced. As long as nothing is measured, the same
 // database gives the same costs. `measurer` and `db` must outlive the model.

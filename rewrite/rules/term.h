@@ -33,7 +33,7 @@ enum class TermFn {
   kMin,        // min(a, b)
   kMax,        // max(a, b)
   kLen,        // len(s): number of elements
-  kProduct,    // product(s)
+  kProduct,    // product(s): product of the elements
   kCompose,    // compose(p, q)[i] = p[q[i]]: transposing by p, then by q
   kInverse,    // inverse(p): the permutation that undoes p
   kPermute,    // permute(s, p)[i] = s[p[i]]
@@ -69,7 +69,7 @@ class Term {
   Kind kind() const { return node_->kind; }
   int64_t integer() const { return node_->integer; }
   double real() const { return node_->real; }
-  const std::string& text() const { return node_->text; }  // kString, and a symbol's name
+  const std::string& text() const { return node_->text; }  // kString; kSymbol: the symbol's name
   int symbol() const { return static_cast<int>(node_->integer); }
   TermFn fn() const { return node_->fn; }
   const std::vector<Term>& args() const { return node_->args; }  // of a call or a list
