@@ -2,14 +2,14 @@
 //
 // A pair is two graphs that may be equal (generator/sets/operator_set.h). Each output of a pair is
 // an equation between terms: both sides are equal for all values of its variables for which both
-// sides are well-formed. (A term is well-formed if each of its operators takes operands of the
-// types that it has in the term.) Equations are used from the larger side to the smaller one in the
-// order of TermStore::Greater, so rewriting ends in a normal form. (This is ordered rewriting: an
-// equation without a larger side is used wherever it makes the term at hand smaller.) Terms with
-// the same normal form are equal if the equations are true. Terms with different normal forms may
-// be equal too; for such terms, Derive also tries one use of an equation, in either direction, on
-// each side before it rewrites. All intermediate terms are well-formed at the sizes that the
-// enumerated graphs have; other sizes are not considered. Not thread-safe.
+// sides are well-formed. (In a well-formed term, the operands of each operator have types that the
+// operator accepts.) Equations are used from the larger side to the smaller one in the order of
+// TermStore::Greater, so rewriting ends in a normal form. (This is ordered rewriting: an equation
+// without a larger side is used wherever it makes the term at hand smaller.) Terms with the same
+// normal form are equal if the equations are true. Terms with different normal forms may be equal
+// too; for such terms, Derive also tries one use of an equation, in either direction, on each side
+// before it rewrites. All intermediate terms are well-formed at the sizes that the enumerated
+// graphs have; other sizes are not considered. Not thread-safe.
 //
 // Normal forms are in derivation.cc, steps from one side to the other in derivation_steps.cc.
 #ifndef LEMMA_GENERATOR_DERIVATION_DERIVATION_H_
@@ -58,12 +58,12 @@ class Derivation {
   explicit Derivation(OperatorSet* set) : store_(set) { Clear(); }
 
   // Adds the pair under the next number and returns this number. The pair's inputs are variables.
-  // `trust`: a derivation may use the pair if its options.trust is this level or a later one.
-  // `steps`: the derivation of a proved pair that follows from other pairs; empty if it follows
-  // from none. `types`: the types of the pair's variables, or empty. If types are given and the
-  // pair has one output, the equation between the normal forms of the pair's sides is added too,
-  // under the next number, unless both forms are equal, both are the sides themselves, or one is
-  // too large.
+  // `trust`: a derivation may use the pair if DerivationOptions::trust is this level or a later
+  // one. `steps`: the derivation of a proved pair that follows from other pairs; empty if it
+  // follows from none. `types`: the types of the pair's variables, or empty. If types are given and
+  // the pair has one output, the equation between the normal forms of the pair's sides is added
+  // too, under the next number. This equation is left out if a side is not well-formed, if the
+  // normal forms are equal or are the sides themselves, or if one of them is too large.
   int Add(const Pair& pair, DerivationOptions::Trust trust, std::vector<DerivationStep> steps = {},
           std::vector<int> types = {});
   // Records that a proved pair follows from other pairs, by these steps.
@@ -78,7 +78,7 @@ class Derivation {
   // inputs. An output that is not well-formed has the number TermStore::kNone, which must not be
   // passed to the functions below.
   std::vector<int> Intern(const NumberedGraph& graph, const std::vector<int>& types);
-  // The value at which rewriting by the pairs that `options` allows ends.
+  // The result of rewriting the value by the pairs that `options` allows, until none applies.
   int NormalForm(int value, DerivationOptions options);
   // Whether source and target, the values of two graphs' outputs, have the same normal forms,
   // output by output.
@@ -86,8 +86,8 @@ class Derivation {
                  DerivationOptions options);
 
   // Steps that lead from source to target, output by output, by proved pairs that follow from no
-  // other pairs; options.trust must be kProved. Pair number `except` is not used (-1: all pairs may
-  // be used). nullopt if no steps were found.
+  // other pairs; options.trust must be kProved. Neither pair number `except` nor pairs that follow
+  // from this pair are used (-1: all pairs may be used). nullopt if no steps were found.
   std::optional<std::vector<DerivationStep>> Derive(const std::vector<int>& source,
                                                     const std::vector<int>& target,
                                                     DerivationOptions options, int except = -1);

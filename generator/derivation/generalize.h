@@ -18,7 +18,7 @@ namespace lemma::generator {
 //   matmul(d, add(b, c)). The type of d is that of relu(a), even if no input of the set has it.
 // - Some uses of an input become a new input: add(concat(a, b), concat(c, c)) becomes
 //   add(concat(a, b), concat(c, d)), even if the set has only three inputs of that kind. If a term
-//   is used twice, its input may change in one of these uses only.
+//   is used twice, an input of the term may become a new input in one use and stay in the other.
 // The search is greedy: it tries larger terms first, and takes the first change that works.
 struct GeneralPair {
   Pair pair;

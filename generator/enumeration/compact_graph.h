@@ -9,7 +9,8 @@
 
 namespace lemma::generator {
 
-// A NumberedGraph of up to kMostOps operators, with variants below 256 and inputs below 127.
+// A NumberedGraph of up to kMostOps operators, with variant numbers below 256 and input numbers
+// (counted from 0) below 127.
 struct CompactGraph {
   static constexpr int kMostOps = 5;
   static constexpr int8_t kNoOperand = -128;  // in place of a missing operand

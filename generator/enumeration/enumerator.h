@@ -47,7 +47,7 @@ namespace lemma::generator {
 struct EnumeratorOptions {
   int max_ops = 2;    // in 1…kMostOps
   uint64_t seed = 1;  // of the random inputs
-  int threads = 1;    // for graphs; terms are made on one thread. Results do not depend on it
+  int threads = 1;    // to visit graphs; one thread makes the terms. Has no effect on the results
   const std::atomic<bool>* interrupted = nullptr;  // true: end soon with Cancelled; may be null
   // Limit in bytes for terms with their values and for records of graphs. If the records do not
   // fit, the keys are divided into shares, and graphs are enumerated again for each share. Results

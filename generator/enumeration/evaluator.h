@@ -72,7 +72,7 @@ class Evaluator {
   int num_inputs() const { return num_inputs_; }
   int64_t NumElements(int type) const;
   // Random elements for each input of the set (small integers if Input::small), and then for
-  // further inputs of the types `more_types` (small integers if the first input has them).
+  // further inputs of the types `more_types` (small integers if Input::small of the first input).
   std::vector<std::vector<Field>> RandomInputs(uint64_t seed,
                                                const std::vector<int>& more_types = {}) const;
   // The same with small integers, all of one sign within each input. Signs matter where max and

@@ -25,9 +25,9 @@ NamedPair OrientWithoutNames(const OperatorSet& set, Pair* pair);
 // Collects pairs of graphs from classes of graphs; pairs that differ only in names count as one.
 class PairCollector {
  public:
-  // Orders pairs: pairs with more variables come first, then pairs with fewer operators. Later
-  // pairs say less, and may follow from earlier pairs. The tuple has minus the number of variables,
-  // the number of operators of both sides, and NamedPair::key.
+  // Orders pairs by the number of variables, most first, and then by the number of operators,
+  // fewest first. Later pairs say less, and may follow from earlier pairs. The tuple has minus the
+  // number of variables, the number of operators of both sides, and NamedPair::key.
   using Priority = std::tuple<int, size_t, std::string>;
 
   // All arguments must outlive this object. The caller may add pairs to `known` between calls. The
@@ -35,9 +35,9 @@ class PairCollector {
   PairCollector(const OperatorSet* set, Derivation* known, Evaluator* evaluator,
                 GenerateStats* stats);
 
-  // Compares each member of `size` operators with the members before it in the class `one`. Adds
-  // pairs for it if no earlier member has the same normal forms, but an earlier member has equal
-  // values on further random inputs.
+  // Compares each member of `size` operators with the earlier members of the class `one`. Adds
+  // pairs for the member if no earlier member has the same normal forms, but an earlier member has
+  // equal values on further random inputs. Errors are the evaluator's errors.
   absl::Status Collect(const ValueClass& one, int size);
   // The pairs added since the last call.
   std::map<Priority, Pair> Take();

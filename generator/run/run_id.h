@@ -11,7 +11,7 @@ namespace lemma::generator {
 
 // Each file of a run contains the run's RunId, so that a run with another RunId rejects the file.
 struct RunId {
-  std::string ops;                // operator set and variants, joined by commas
+  std::string ops;                // operator set, or its file, and variants, joined by commas
   int64_t max_ops = 0, seed = 0;  // as in EnumeratorOptions
   uint64_t program = 0;  // a hash of the program and of the operators and sets that files define
 

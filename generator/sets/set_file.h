@@ -7,9 +7,11 @@
 //   shape   = "[" [ size { "," size } ] "]"
 //   variant = [ "distinct" ] [ "proper" ] "variant" name "(" operands ")"
 //             [ "with" "{" name "=" value { "," name "=" value } "}" ] "{" body "}"
+//   value   = number | "[" [ integer { "," integer } ] "]"
 //
-// A size is 1 … 4096. "distinct", "proper", operands, values and body are as in VariantText
-// (generator/sets/table_variant.h). A comment runs from # to the end of the line.
+// A size is 1 … 4096. "distinct", "proper", operands and body are as in VariantText; "with" gives
+// VariantText::values (generator/sets/table_variant.h). A comment runs from # to the end of the
+// line.
 #ifndef LEMMA_GENERATOR_SETS_SET_FILE_H_
 #define LEMMA_GENERATOR_SETS_SET_FILE_H_
 
@@ -19,9 +21,10 @@
 
 namespace lemma::generator {
 
-// InvalidArgument, with "file:line:column: ", if the grammar is wrong, if two inputs or two
-// variants have the same name, or if "with" gives a name two values or names a symbol that does not
-// occur in the body.
+// The set that the text defines. InvalidArgument, with "file:line:column: ", if
+//   * the text does not follow the grammar;
+//   * two inputs, or two variants, have the same name; or
+//   * "with" gives a name two values, or names a symbol that does not occur in the body.
 // InvalidArgument, with "file: ", if there is no input or no variant. `file` is the file's name in
 // these messages. Does not check operands and bodies: TableSet does.
 absl::StatusOr<TableSetText> ReadSetFile(absl::string_view text, absl::string_view file);

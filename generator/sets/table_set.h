@@ -32,8 +32,8 @@ struct InputGroup {
 //   * Ranks are the ranks of the variants; common batch dimensions become a list of any length.
 //   * Sizes are symbols. Two sizes are equal only where an operator or an output requires it. A
 //     size is 1 only where a variant or a result says so.
-//   * An attribute that is a symbol of a variant stays a symbol if the source has it, with one
-//     value in the whole rule. An attribute that only the target has keeps its value in
+//   * An attribute that is a symbol of a variant stays a symbol if it occurs in the source; it has
+//     one value in the whole rule. An attribute that occurs only in the target keeps its value in
 //     VariantText::values.
 // InvalidArgument if a text is wrong.
 absl::StatusOr<std::unique_ptr<OperatorSet>> TableSet(const std::vector<VariantText>& variants,

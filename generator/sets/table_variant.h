@@ -24,9 +24,10 @@ struct VariantText {
   std::string operands;
   // An application, "matmul(x, w)", or statements and a final "return", in which parentheses bundle
   // results. An operand may be returned as a result. A symbol that occurs in the operands is a
-  // size. In a rule that uses the variant, it is the size of an operand's dimension, if it stands
-  // alone there; otherwise, it is a new symbol with an equation (for [h*d]: n = h*d). A symbol that
-  // occurs only in attributes has one value in the whole rule.
+  // size. In a rule that uses the variant, a symbol that stands alone in a dimension is the size of
+  // the operand's dimension. Any other size symbol becomes a new symbol of the rule, with an
+  // equation for the dimension: [h*d] gives n = h*d for a dimension of size n. A symbol that occurs
+  // only in attributes has one value in the whole rule.
   std::string body;
   // The values that symbols have in the enumeration, for all symbols that the operands' sizes do
   // not determine.

@@ -16,16 +16,16 @@ namespace lemma::generator {
 
 enum class TasoVariants {
   kTaso,
-  // The variants of kTaso; also sigmoid, tanh, and pooling and convolutions of stride 2 or without
-  // padding. The set has more inputs: convolution kernels of two groups and of size 1 × 1, and a
-  // second scalar. Any value of rank 4 can be enlarged; in kTaso, only a convolution kernel that is
-  // an input.
+  // The variants of kTaso, sigmoid, tanh, and more variants of pooling and convolution: with stride
+  // 2, and without padding. The set has more inputs: convolution kernels of two groups and of size
+  // 1 × 1, and a second scalar. Any value of rank 4 can be enlarged; in kTaso, only a convolution
+  // kernel that is an input.
   kPlus,
 };
 std::vector<std::string> TasoVariantNames(TasoVariants which);
 
-// The whole set, or the named variants (in the set's order) with all inputs. InvalidArgument names
-// a variant that does not exist.
+// The variants that `only` names (empty: all), in the set's order, with all inputs.
+// InvalidArgument, with the name, if `only` names a variant that does not exist.
 absl::StatusOr<std::unique_ptr<OperatorSet>> TasoSet(const std::vector<std::string>& only = {},
                                                      TasoVariants which = TasoVariants::kTaso);
 

@@ -1,4 +1,5 @@
-// Calibrates times of kernels measured alone by their times in runs of whole graphs.
+// Corrects times of kernels that were measured alone, using times of kernels in runs of whole
+// graphs.
 #ifndef LEMMA_OPTIMIZER_COST_CALIBRATION_H_
 #define LEMMA_OPTIMIZER_COST_CALIBRATION_H_
 
@@ -17,9 +18,9 @@ absl::string_view KindOfKernel(absl::string_view signature);
 // The cost of a kernel that was timed in runs of whole graphs is its time in these runs. The cost
 // of any other kernel is its time when measured alone, multiplied by a factor. The factor is a
 // least-squares fit, with variances proportional to the times, over the kernels of the same kind
-// for which both times are known. If there are none, the fit is over the kernels of all kinds; if
-// both times are known for no kernel, the factor is 1. Without the factor, a search would prefer
-// kernels that were never run in a graph.
+// for which both times are known. If there is no such kernel, the fit is over the kernels of all
+// kinds; if both times are known for no kernel, the factor is 1. Without the factor, a search would
+// prefer kernels that were never run in a graph.
 class Calibration {
  public:
   // `known`: the entries of one device.

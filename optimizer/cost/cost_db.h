@@ -20,7 +20,7 @@ namespace lemma::optimizer {
 struct MeasuredCost {
   double median_ms = 0;     // time of one execution: the least of the repetitions' medians
   double variance_ms2 = 0;  // of the repetitions' medians
-  int repetitions = 0;      // their number
+  int repetitions = 0;      // number of repetitions
   // The kernel's work: scalar operations, and bytes of its operands and results. 0: unknown.
   double flops = 0, bytes = 0;
   double in_graph_ms = 0;  // the kernel's time in runs of whole graphs; 0: never timed there
@@ -84,7 +84,7 @@ class CostDb {
   absl::StatusOr<int64_t> Count();
   // All entries of the device (of all devices if it is ""), sorted by device and signature.
   absl::StatusOr<std::vector<CostEntry>> Entries(absl::string_view device = "");
-  absl::StatusOr<std::vector<std::string>> Devices();  // those with entries, sorted
+  absl::StatusOr<std::vector<std::string>> Devices();  // the devices with entries, sorted
   // Stores the entries in one transaction, each as Put does or, if `replace` is true, as Replace
   // does. Returns how many entries were new or replaced. On error, none is stored.
   absl::StatusOr<int64_t> PutAll(const std::vector<CostEntry>& entries, bool replace);

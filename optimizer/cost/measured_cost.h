@@ -25,7 +25,7 @@ struct MeasureOptions {
   // unknown kernel returns Cancelled. The deadline's time has no effect.
   Deadline deadline;
   // Whether there is no time to measure now. Unknown kernels then cost three times what the
-  // roofline of the known kernels says, so that no graph looks better for having such a kernel.
+  // roofline of the known kernels says, so that such a kernel never makes a graph look better.
   // Empty: there is always time.
   std::function<bool()> is_late;
   // Called when a kernel is priced in this way, at least once for each such kernel. May be empty.
@@ -33,14 +33,17 @@ struct MeasureOptions {
 };
 
 // Sums the times of the kernels that `measurer` plans for a graph. Kernels that are not in `db` are
-// measured and stored there. Two sorts of known kernels are measured again, and the result replaces
-// the old one: kernels that were measured on a busy machine or more than 30 days ago, if the
-// machine is quiet now; and kernels on which a decision depends, if their times are uncertain (by
-// 1.5 %, or by 4 % if they were measured again before) or if they were measured only once
-// (CostModel::Refine and Confirm), except kernels with a time in a run of a whole graph. Times are
-// calibrated (optimizer/cost/calibration.h) with the kernels' times in runs of whole graphs that
-// `db` holds when the model is first used. As long as nothing is measured, the same database gives
-// the same costs. `measurer` and `db` must outlive the model.
+// measured and stored there. In two cases, a known kernel is measured again, and the result
+// replaces the old one:
+//   * The kernel was measured on a busy machine or more than 30 days ago, and the machine is quiet
+//     now.
+//   * A decision depends on the kernel, and its time is uncertain (CostModel::Refine) or was
+//     measured only once (CostModel::Confirm). A time is uncertain if its standard error exceeds
+//     1.5 % or, if the kernel was measured again before, 4 %. A kernel with a time in a run of a
+//     whole graph is not measured again for this reason.
+// Times are calibrated (optimizer/cost/calibration.h) with the kernels' times in runs of whole
+// graphs that `db` holds when the first kernel is priced. As long as nothing is measured, the same
+// database gives the same costs. `measurer` and `db` must outlive the model.
 std::unique_ptr<CostModel> MakeMeasuredCostModel(KernelMeasurer* measurer, CostDb* db,
                                                  MeasureOptions options = {});
 

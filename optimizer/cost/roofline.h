@@ -22,10 +22,10 @@ struct Roofline {
 Cost EstimateCost(const Roofline& machine, const Work& work);
 
 // Fits the figures to measured kernels of one device. The overhead is the shortest time of all
-// kernels. A kernel's rate is its flops (or bytes) / (its time - the overhead); only kernels with
-// flops (or bytes) that take at least ten times the overhead count. The figure is the rate that the
-// fastest tenth of these kernels reach. Figures without data keep their defaults. The medians in
-// `measured` must be positive.
+// kernels. A kernel's rate is its flops (or bytes) / (its time - the overhead). Kernels that take
+// less than ten times the overhead, and kernels whose flops (or bytes) are 0, are left out. The
+// figure is the rate that the fastest tenth of the other kernels reach. Figures without data keep
+// their defaults. The medians in `measured` must be positive.
 Roofline FitRoofline(const std::vector<CostEntry>& measured);
 
 }  // namespace lemma::optimizer

@@ -16,8 +16,8 @@ std::vector<int> OperandClasses(const EGraph& egraph, int node);
 // outputs of the graph depend. Each output of a node is admitted unless it would close a cycle with
 // the outputs admitted before, which are those of nodes with smaller numbers. The nodes of the
 // input graph have the smallest numbers, so if they can run, a graph that consists of some of them
-// is included. A node of the input graph closes a cycle if its value was found to equal a value
-// that it is computed from.
+// is included. A node of the input graph can close a cycle too, if its value was found to equal a
+// value from which it is computed.
 struct Candidates {
   // price[n]: Cost::kInfinite if node n must not be used.
   Candidates(const EGraph& egraph, const std::vector<int64_t>& price);

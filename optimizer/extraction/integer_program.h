@@ -49,8 +49,8 @@ class IntegerProgram {
   // The components that must provide a class. In all other components, all variables are 0 in the
   // best solution.
   std::vector<Component> Components() const;
-  // *value holds a solution, which is replaced by a better one if one is found. Returns a lower
-  // bound on the component's part of the objective.
+  // *value holds a solution; the solver's best solution replaces it. Returns a lower bound on the
+  // component's part of the objective.
   double SolveComponent(const Component& component, int max_nodes,
                         std::vector<double>* value) const;
 

@@ -8,11 +8,12 @@
 
 namespace lemma::optimizer {
 
-// The operator nodes of `graph` that depend only on constants and weights with known values.
-// Excluded: opaque operators; operators with symbolic sizes; operators whose results are so much
-// larger than their operands (such as an expanded constant) that storing them would cost more than
-// computing them; conversions of stored narrow integers to floats, such as the dequantization of a
-// weight (graph/onnx/fold.h).
+// The operator nodes of `graph` that depend only on constants and weights with known values, except
+//   * opaque operators, and operators with symbolic sizes;
+//   * operators whose results are so much larger than their operands (such as an expanded constant)
+//     that storing the results would cost more than computing them; and
+//   * conversions of stored narrow integers to floats, such as the dequantization of a weight
+//     (graph/onnx/fold.h).
 absl::flat_hash_set<const Node*> FoldableNodes(const Graph& graph);
 
 // Whether the operator node is foldable if its operands are.
@@ -27,11 +28,11 @@ absl::StatusOr<Graph> FoldConstants(const Graph& graph, int threads = 1,
                                     const absl::flat_hash_set<const Node*>& kept = {});
 
 // The same, with a check that the constants are close to their exact values. `before` is the graph
-// before it was rewritten. Sets *out_of_range to true if an element of a constant differs from its
-// exact value by more than twice the error that rounding may add to the constant's largest element,
-// because the element overflows the type or lies below the type's normal numbers; otherwise
-// *out_of_range keeps its value. Not checked: constants that `before` computes too, and most f32
-// constants with more than 2^24 elements.
+// before it was rewritten. An element can be far from its exact value if it overflows the type or
+// lies below the type's normal numbers. Sets *out_of_range to true if an element of a constant
+// differs from its exact value by more than twice the error that rounding may add to the constant's
+// largest element. Otherwise *out_of_range keeps its value. Not checked: constants that `before`
+// computes too, and most f32 constants with more than 2^24 elements.
 absl::StatusOr<Graph> FoldConstants(const Graph& graph, int threads,
                                     const absl::flat_hash_set<const Node*>& kept,
                                     const Graph& before, bool* out_of_range);

@@ -22,7 +22,7 @@ namespace lemma::optimizer {
 // All reductions that are applied to a graph. An empty element stands for a reduction that was
 // taken back or merged into a later one.
 struct Reductions {
-  std::vector<Recomputation> recomputed;
+  std::vector<Recomputation> recomputed;  // recomputations and offloads (Recomputation::fetched)
 
   // These reductions with recomputed[index] taken back.
   Reductions Without(int index) const;

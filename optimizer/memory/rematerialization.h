@@ -3,11 +3,10 @@
 //
 // A training step keeps most results of its forward pass until the backward pass needs them.
 // Recomputation (Chen et al., "Training Deep Nets with Sublinear Memory Cost", 2016) is written
-// into the graph itself: late users read a second copy, behind `barrier`s
-// (graph/ops/training/barrier.cc) that delay its computation until it is needed
-// (optimizer/memory/rematerialized_graph.h). So the result is an ordinary graph that every back end
-// executes; it equals the input once barriers and offloads are removed (WithoutBarriers in
-// graph/barrier.h).
+// into the graph itself (optimizer/memory/rematerialized_graph.h). Late users read a second copy of
+// a value. `barrier`s (graph/ops/training/barrier.cc) delay the computation of the copy until it is
+// needed. So the result is an ordinary graph that every back end executes. It equals the input once
+// barriers and offloads are removed (WithoutBarriers in graph/barrier.h).
 // optimizer/memory/memory_reduction.h lists the possible reductions; this file chooses among them.
 #ifndef LEMMA_OPTIMIZER_MEMORY_REMATERIALIZATION_H_
 #define LEMMA_OPTIMIZER_MEMORY_REMATERIALIZATION_H_
@@ -31,14 +30,14 @@ struct Rematerialization {
 };
 
 // Lowers the peak of the plan that `measurer` makes of `graph` to `limit_bytes`, if possible. In
-// each step it tries reductions of values that are live at the peak, those with the least added
-// time (by `costs`) per byte first, and takes the one that lowers the memory in use most per added
-// time. At the end it removes unnecessary reductions. It runs several such searches and returns the
-// result that reaches the limit with the least added time or, if none reaches the limit, the result
-// with the least peak. Deterministic; makes hundreds to thousands of plans. `progress`, if given,
-// gets the peak after each step; if it returns false, the search ends with the best result so far.
-// The deadline, which is checked before each plan, ends the search in the same way. Errors are
-// those of `measurer` and `costs`.
+// each step it tries reductions of values that are live at the peak; reductions that add the least
+// time (by `costs`) per byte are tried first. It takes the reduction that lowers the memory in use
+// most per added time. At the end it removes unnecessary reductions. It runs several such searches
+// and returns the result that reaches the limit with the least added time or, if none reaches the
+// limit, the result with the least peak. Deterministic; makes hundreds to thousands of plans.
+// `progress`, if given, gets the peak after each step; if it returns false, the search ends with
+// the best result so far. The deadline, which is checked before each plan, ends the search in the
+// same way. Errors are those of `measurer` and `costs`.
 absl::StatusOr<Rematerialization> Rematerialize(
     const Graph& graph, int64_t limit_bytes, KernelMeasurer* measurer, CostModel* costs,
     const std::function<bool(int64_t peak_bytes)>& progress = nullptr,

@@ -41,7 +41,7 @@ struct BacktrackingOptions {
 //     single rewrites would not reach that far.
 //   * Single rewrite: it applies one rewrite, whether or not the cost falls. The cheapest queued
 //     graph is expanded first. Graphs that cost more than alpha times the best, and graphs whose
-//     structural hash was seen before, are dropped.
+//     hash (EditGraph::hash) was seen before, are dropped.
 //   * Apply-all: it applies one rule at all its matches, then descends. A model's layers repeat, so
 //     a gain that needs two steps per layer would otherwise cost two steps of the budget per layer.
 // Graphs of equal cost are ordered by operator count, then by age. Large graphs are also searched

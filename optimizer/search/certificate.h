@@ -35,9 +35,9 @@ struct Provenance {
 // Makes the certificate of the steps, which lead from `input` to a graph. `output` must be this
 // graph with its constants folded; it may have additional barriers and offloads (graph/barrier.h).
 // In the returned certificate, the caller must set the hashes of the files, the fields that say how
-// the input was read, and the mutants. Certify finds each step again by its rule and its place or,
-// if this fails, by its rule and the resulting graph, and applies it; Internal if a step or its
-// rule is not found. A step takes time linear in the graph. Cancelled if the deadline was
+// the input was read, the mutants and the bodies. Certify finds each step again by its rule and its
+// place or, if this fails, by its rule and the resulting graph, and applies it; Internal if a step
+// or its rule is not found. A step takes time linear in the graph. Cancelled if the deadline was
 // interrupted; the deadline's time has no effect. Unless `provenance` is null, adds to the maps of
 // *provenance and sets its places.
 absl::StatusOr<Certificate> Certify(const Graph& input, absl::Span<const RewriteStep> steps,

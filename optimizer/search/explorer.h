@@ -97,8 +97,8 @@ class Explorer {
   // result as a whole is not certainly better. Only time and interruption end this descent early.
   absl::Status DescendCertainly(SearchState* state);
   // For each rule that has two or more matches in *best: applies the rule at all these matches and
-  // descends. Repeats this as long as *best becomes better. For graphs that are too large to be
-  // explored.
+  // descends. Repeats this as long as *best becomes better. Meant for graphs that are too large for
+  // Explore.
   absl::Status ApplyEachRule(SearchState* best);
   // Explores from `states` until no promising graph is queued or the budget is used up. The caller
   // sets *best to the best state so far; Explore replaces it by each better state, also if the

@@ -18,9 +18,9 @@ class ParetoFront {
   };
 
   // Adds a graph, unless its time is infinite or a graph of the front is at least as fast and needs
-  // at most as much memory; if time and memory are equal, the graph with fewer operators stays.
-  // Removes the graphs that neither are faster than the added graph nor need less memory. Calls
-  // `path` only if the graph is added.
+  // at most as much memory. Exception: a graph with the time and the memory of a graph of the front
+  // replaces that graph if it has fewer operators. Removes the graphs that neither are faster than
+  // the added graph nor need less memory. Calls `path` only if the graph is added.
   void Offer(const Rank& rank, absl::FunctionRef<RewritePathPtr()> path);
 
   // By time in nanoseconds: the fastest graph first, the graph with the least memory last.

@@ -19,7 +19,8 @@ struct RewriteFilter {
   std::set<std::string> only;      // names of rules that are accepted; empty: all
   bool allow_unproved = false;
 
-  // Whether the filter asks for a rule of this name and contract. Its proof record has no effect.
+  // Whether the filter asks for a rule of this name and contract. The rule's proof record has no
+  // effect.
   bool AsksFor(const std::string& name, FloatContract contract) const;
   // Whether AsksFor() is true and, unless `allow_unproved` is set, the rule's record says that the
   // rule is proved.

@@ -69,8 +69,8 @@ struct FrontPoint {
   bool is_best = false;  // whether the graph is SearchResult::best
 };
 
-// A lower bound on the cost of graphs that rules make from the input. `covers_all_graphs` says of
-// which graphs, `is_proved` whether it is certain.
+// A lower bound on the cost of graphs that rules make from the input. `covers_all_graphs` says for
+// which graphs the bound holds, `is_proved` says whether it is certain.
 struct SearchBound {
   Cost cost;
   // True: no graph considered costs less, with a relative tolerance of 1e-6. False: the bound is an

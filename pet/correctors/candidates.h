@@ -20,7 +20,7 @@ struct Candidate {
   Region region;          // where the mutant differs from the original
   Graph corrected;        // equals the original everywhere
   std::string corrector;  // "none needed", "overwrite 2 boxes", "add what was left out"
-  int64_t cost = 0;       // of `corrected`, in the unit of the options' cost
+  int64_t cost = 0;       // of `corrected`, in the unit of CandidateOptions::cost
 };
 
 using CostFn = std::function<absl::StatusOr<int64_t>(const Graph&)>;
@@ -28,16 +28,17 @@ using CostFn = std::function<absl::StatusOr<int64_t>(const Graph&)>;
 struct CandidateOptions {
   MutantOptions mutants;
   RegionOptions regions;
-  // The largest share of positions that may be overwritten; a mutant that differs at more is
-  // dropped, unless the missing part can be added.
+  // The largest share of positions that may be overwritten. A mutant that differs at more positions
+  // is dropped, unless it leaves out a part that can be added (Mutant::rest).
   double max_differs = 0.5;
   int look_at = 48;  // largest number of mutants to correct: the cheapest by `estimate`
   int keep = 8;      // largest number of candidates to keep: the cheapest by `cost`
-  // The cost of a graph, in nanoseconds or any unit where less is better. Both are required.
-  // `estimate` is called for all mutants. `cost` may be slow, for example because it measures: it
-  // is called for the original and for corrected mutants only.
+  // Two functions that return the cost of a graph, in nanoseconds or in any unit in which less is
+  // better. Both are required. `estimate` is called for all mutants. `cost` may be slow, for
+  // example because it measures: it is called for the original and for corrected mutants only.
   CostFn estimate, cost;
-  // After it passes, no further mutant is corrected. It does not end the enumeration of mutants.
+  // After the deadline passes, no further mutant is corrected. The deadline does not end the
+  // enumeration of mutants.
   Deadline deadline;
 };
 

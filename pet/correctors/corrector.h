@@ -11,11 +11,11 @@
 
 namespace lemma::pet {
 
-// `value` at the positions of `box` only. Applies the operators of `value` to only those parts of
-// their operands that these positions read, and so on down to the leaves. Positions outside an
-// operand become explicit zeros, and `pads` attributes become 0. If an operator cannot be
-// restricted like this, its whole result is sliced. The returned value is the slice of `value`, or
-// is proved equal to it (pet/regions/region.h).
+// `value` at the positions of `box` only. Applies the operator that computes `value` only to those
+// parts of its operands that these positions read. The operands are restricted in the same way,
+// down to the leaves. Positions outside an operand become explicit zeros, and `pads` attributes
+// become 0. If an operator cannot be restricted like this, its whole result is sliced. The returned
+// value is the slice of `value`, or is proved equal to the slice (pet/regions/region.h).
 absl::StatusOr<Value> Restricted(const Value& value, const Box& box);
 
 // `mutant` with the boxes overwritten by `original`: slices of `mutant` and Restricted values of

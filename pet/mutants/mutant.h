@@ -4,10 +4,10 @@
 // The enumeration follows no list of known mutants. In this order it tries:
 //   * A new layout of the data: digits of one dimension (see "digit" in docs/glossary.md) move to
 //     another dimension, or a dimension is cut into overlapping blocks. Padding makes sizes
-//     divisible, separates elements by a gap, or replaces the operator's own padding. A list
-//     attribute, such as strides, keeps its values; or its entries are divided by the number of
-//     blocks or of values of the digit, rounded up, or become 0. The layout of weights changes in
-//     the same way or stays. The result is moved back or stays.
+//     divisible, separates elements by a gap, or replaces the operator's own padding. The entries
+//     of a list attribute, such as strides, stay, become 0, or are divided by Layout::factor() (the
+//     number of blocks, or of values of the digit) and rounded up. If digits move, the layout of
+//     weights changes in the same way or stays. The result is moved back or stays.
 //   * The same operators over a part of a sum, if the rest can be added to the result
 //     (pet/mutants/split_mutant.h).
 //   * Other operators that sum products (pet/mutants/operator_mutant.h).
@@ -34,8 +34,8 @@ struct Mutant {
   Graph graph;                   // same inputs and weights as the original
   std::optional<Recipe> recipe;  // for a new layout; absent for other mutants
   std::string words;             // a description, if there is no recipe
-  // For an operator over a part of a sum: the value that is left out. Its sum with the mutant's
-  // output equals the original everywhere. Empty for other mutants.
+  // For operators over a part of a sum: the value of the part that is left out. The sum of `rest`
+  // and the mutant's output equals the original everywhere. Empty for other mutants.
   Value rest;
 
   std::string how() const { return recipe ? recipe->ToString() : words; }  // a description

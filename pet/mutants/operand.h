@@ -39,9 +39,9 @@ Siblings SiblingsOf(const Graph& part);
 //     dimensions of at most 11 elements;
 //   * for several applications: their leaf at this place if they share it, and their leaves
 //     concatenated along each dimension; from place 2 on also the sum of their leaves;
-//   * if the applications have no operand at this place: constants of ones of rank 4. Their first
-//     two sizes are 1 or sizes of the first leaf; their last two sizes are a pair of positive
-//     numbers from `lists`.
+//   * if the applications have no operand at this place: constants of rank 4 whose elements are all
+//     1. Their first two sizes are 1 or sizes of the first leaf; their last two sizes are a pair of
+//     positive numbers from `lists`.
 std::vector<Operand> OperandsAt(const Siblings& part, size_t place);
 
 }  // namespace lemma::pet

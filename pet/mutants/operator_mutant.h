@@ -1,4 +1,5 @@
-// Enumerates mutants that use another operator; a part of ForEachMutant.
+// Enumerates mutants that use another operator. ForEachMutant (pet/mutants/mutant.h) calls this
+// function.
 #ifndef LEMMA_PET_MUTANTS_OPERATOR_MUTANT_H_
 #define LEMMA_PET_MUTANTS_OPERATOR_MUTANT_H_
 

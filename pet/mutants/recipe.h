@@ -36,7 +36,7 @@ absl::StatusOr<Value> LaidOut(Value x, const Layout& layout);
 // The shape after the layout; empty if a dimension cannot be divided as the layout needs.
 Shape ShapeAfter(Shape shape, const Layout& layout);
 // If the size of dimension `dim` of `shape`, plus its padding in *pads, is not a multiple of f,
-// adds the missing padding at its end to *pads.
+// adds the missing padding, at the end of the dimension, to *pads.
 void RoundUp(const Shape& shape, int dim, int64_t f, std::vector<Pad>* pads);
 
 // Changes of attributes that are lists of numbers: strides, dilations, pads. Bit i of `divided` and

@@ -1,4 +1,5 @@
-// Enumerates mutants that leave out a part of a sum, with the part to add; a part of ForEachMutant.
+// Enumerates mutants that leave out a part of a sum, each with the part that is left out.
+// ForEachMutant (pet/mutants/mutant.h) calls this function.
 #ifndef LEMMA_PET_MUTANTS_SPLIT_MUTANT_H_
 #define LEMMA_PET_MUTANTS_SPLIT_MUTANT_H_
 
@@ -10,12 +11,12 @@
 
 namespace lemma::pet {
 
-// Some leaves are cut in two along one dimension each; these dimensions have equal sizes. The
-// mutant applies the operators to the first parts; Mutant::rest applies them to the second parts.
-// An even size is cut in the middle. For each of the numbers 2, 3 and 4 that does not divide the
-// size, there is also a cut at the last multiple of the number. Finds only mutants whose sum with
-// the rest equals the original everywhere. Calls `found` for each mutant until `found` returns
-// false.
+// Some inputs and weights are cut in two along one dimension each; these dimensions have equal
+// sizes. The mutant applies the operators to the first parts; Mutant::rest applies them to the
+// second parts. An even size is cut in the middle. For each of the numbers 2, 3 and 4 that does not
+// divide the size, there is also a cut at the last multiple of the number. Finds only mutants whose
+// sum with the rest equals the original everywhere. Calls `found` for each mutant until `found`
+// returns false.
 //
 // Each product of the original occurs exactly once, either in the mutant or in the rest, and
 // neither has other products. So a NaN or an infinity of a leaf reaches the same elements as in the

@@ -6,11 +6,14 @@
 
 namespace lemma::pet {
 
-// Adds coefficient * `term` to *sum. `term` may have any form; it is brought to normal form
-// (Summand): reads are sorted; each axis is turned to the direction in which the position of the
-// first read that depends on it increases; the extent of an axis that no read uses becomes a factor
-// of the coefficient; axes are merged and sorted. If *sum has an equal summand, the coefficients
-// are added; a summand with coefficient 0 is removed. Defined in polynomial.cc.
+// Adds coefficient * `term` to *sum. `term` may have any form; AddSummand brings it to normal form
+// (Summand):
+//   * It sorts the reads.
+//   * It turns each axis so that the position of the first read that depends on the axis increases.
+//   * It removes axes that no read uses; their extents become factors of the coefficient.
+//   * It merges and sorts the axes.
+// If *sum has an equal summand, the coefficients are added; a summand with coefficient 0 is
+// removed. Defined in polynomial.cc.
 void AddSummand(Summand term, Rational coefficient, Polynomial* sum);
 
 }  // namespace lemma::pet

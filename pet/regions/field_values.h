@@ -1,5 +1,6 @@
-// Evaluates graphs on random inputs in the field of 2^61 - 1 elements. This tests regions
-// independently: it shares only the operators' definitions with the code that finds them.
+// Evaluates graphs on random inputs in the field of 2^61 - 1 elements. The randomized check of
+// regions uses these values. This code shares only the operators' definitions with the code that
+// finds regions.
 #ifndef LEMMA_PET_REGIONS_FIELD_VALUES_H_
 #define LEMMA_PET_REGIONS_FIELD_VALUES_H_
 

@@ -25,8 +25,8 @@ namespace lemma::pet {
 
 struct RegionOptions {
   uint64_t seed = 1;  // of the randomized check
-  // Both graphs run as a whole if this takes at most this many operations; otherwise the check
-  // covers the corners of each cell and one position inside it.
+  // The randomized check runs both graphs as a whole if they have at most this many operations
+  // together. Otherwise, it covers the corners of each cell and one position inside the cell.
   double whole_test_ops = 2e8;
   bool compare_in_field = true;   // whether to make the randomized check
   int64_t max_cells = 20000;      // limit on the number of cells
@@ -36,8 +36,8 @@ struct RegionOptions {
 struct Region {
   Shape shape;               // of the output
   std::vector<Box> differs;  // disjoint; exactly the positions that differ
-  // The positions of `differs`, as the cells that were compared; `differs` merges them. On each
-  // cell, the elements of each graph form one family.
+  // The cells that make up `differs`, before they are merged into larger boxes. On each cell, the
+  // elements of each graph form one family.
   std::vector<Box> parts;
   int64_t positions = 0;  // number of positions in `differs`
   int64_t cells = 0;      // number of cells decided

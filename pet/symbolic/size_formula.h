@@ -21,8 +21,8 @@ using SizeFormula = std::map<std::vector<size_t>, int64_t>;
 int64_t ValueOf(const SizeFormula& formula, const Sizes& sizes);
 
 // The formula in the sizes of `symbols` that has the given 2^symbols.size() values. values[set] is
-// its value at the following sizes: symbols[b] has the size of `base`, plus 1 if bit b of `set` is
-// set.
+// the formula's value at these sizes: symbol symbols[b] has its size in `base`, plus 1 if bit b of
+// `set` is set.
 SizeFormula Interpolated(std::vector<int64_t> values, const Sizes& base,
                          const std::vector<size_t>& symbols);
 

@@ -2,7 +2,7 @@
 //
 // The recipe is applied at a few small sizes, and the boxes where the mutant agrees are found
 // there. Every number in a shape, an attribute or a box is then fitted by a sum of products of the
-// sizes. These fits are guesses, which make rules with symbols; the prover decides whether the
+// sizes. These fits are guesses. They give rules with symbols, and the prover decides whether these
 // rules are true (verifier/prover/prover.h).
 #ifndef LEMMA_PET_SYMBOLIC_SYMBOLIC_H_
 #define LEMMA_PET_SYMBOLIC_SYMBOLIC_H_
@@ -42,10 +42,12 @@ struct SymbolicRegion {
   bool differs_proved(size_t box) const;
 };
 
-// InvalidArgument if no size is open (pet/symbolic/open_sizes.h), if the mutant or the region where
-// it differs has another form at other sizes, or if a number is no sum of products of the sizes or
-// depends on more than four of them. Other errors are those of ApplyRecipe (pet/mutants/recipe.h)
-// and FindRegion (pet/regions/region.h).
+// InvalidArgument if
+//   * no size is open (pet/symbolic/open_sizes.h);
+//   * the mutant, or the region where it differs, has another form at other sizes; or
+//   * a number is no sum of products of the sizes, or depends on more than four sizes.
+// Other errors are those of ApplyRecipe (pet/mutants/recipe.h) and FindRegion
+// (pet/regions/region.h).
 absl::StatusOr<SymbolicRegion> ProveForAllSizes(const Graph& original, const Recipe& recipe,
                                                 const ProverOptions& options = {});
 

@@ -16,7 +16,7 @@ namespace lemma {
 
 struct RuleInstance {
   Assignment assignment;
-  // The rule's source. Variables with the role weight or constant are weights without values, the
+  // The rule's source. Variables with the role weight or constant are weights without values; the
   // other variables are inputs.
   Graph source;
 };

@@ -1,4 +1,5 @@
-// Finds typings of a rule: values of its size and attribute symbols, for checks of the rule there.
+// Finds typings of a rule: values of its size and attribute symbols, at which the rule is checked
+// or derived.
 #ifndef LEMMA_REWRITE_DERIVATION_TYPINGS_H_
 #define LEMMA_REWRITE_DERIVATION_TYPINGS_H_
 

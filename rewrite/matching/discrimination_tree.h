@@ -2,10 +2,10 @@
 //
 // A pattern is a sequence of tests, in the order of the matcher's plan (rewrite/matching/match.h):
 // the operator of an operand, an attribute with a fixed value, the rank of a variable, an operator
-// that reads a value. Patterns that begin with the same tests share them, as in the discrimination
-// trees of theorem provers (McCune, "Experiments with Discrimination-Tree Indexing and Path
-// Indexing for Term Retrieval", 1992), so a test that fails rules out all patterns behind it. A
-// walk branches where a pattern may continue in several ways: at both orders of a commutative
+// that reads a value. Patterns that begin with the same tests share these tests, as in the
+// discrimination trees of theorem provers (McCune, "Experiments with Discrimination-Tree Indexing
+// and Path Indexing for Term Retrieval", 1992). So a test that fails rules out all patterns behind
+// it. A walk branches where a pattern may continue in several ways: at both orders of a commutative
 // operator's operands, at each reader of a value, and at each of several equal values.
 #ifndef LEMMA_REWRITE_MATCHING_DISCRIMINATION_TREE_H_
 #define LEMMA_REWRITE_MATCHING_DISCRIMINATION_TREE_H_

@@ -33,7 +33,8 @@ struct EditNode {
 // The graph's nodes, numbered by position. Appends its outputs to *outputs.
 std::vector<EditNode> EditNodesOf(const Graph& graph, std::vector<ValueRef>* outputs);
 
-// Whether two operators are equal except for their operands. No two leaves have the same content.
+// Whether two operators are equal except for their operands. A leaf has the same content only as
+// itself.
 bool SameContent(const Node& a, const Node& b);
 // Equal for nodes with the same content.
 uint64_t ContentHash(const Node& head);

@@ -30,7 +30,7 @@ class MatchView {
   virtual absl::Span<const ValueRef> Operands(int node) const = 0;
 
   // The representative of the values known to equal `value`. Operands() returns representatives,
-  // and Users() takes one. By default each value represents itself.
+  // and Users() takes a representative. By default each value represents itself.
   virtual ValueRef Canonical(ValueRef value) const { return value; }
   // The values that `value`, a representative, stands for.
   virtual absl::Span<const ValueRef> EqualTo(const ValueRef& value) const { return {&value, 1}; }

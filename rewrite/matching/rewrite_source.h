@@ -42,7 +42,7 @@ class Rewrite {
 // Nodes of a graph, identified by MatchView::Head().
 using FixedNodes = absl::flat_hash_set<const Node*>;
 
-// A rule prepared for matching. The rule must outlive it.
+// A rule prepared for matching. The rule must outlive the object.
 struct PreparedRule {
   explicit PreparedRule(Matcher m) : matcher(std::move(m)), coverage(matcher.rule()) {}
   const Substitution& rule() const { return matcher.rule(); }

@@ -1,6 +1,6 @@
 // Writes statements as texts that can be compared, with or without their batch dimensions. Batch
-// dimensions are dimensions that both sides only pass through, such as b in a product of [b, m, k]
-// and [b, k, n]. A statement with them follows from the statement without them.
+// dimensions are dimensions that both sides only carry along, such as b in a product of [b, m, k]
+// and [b, k, n]. A statement with batch dimensions follows from the statement without them.
 //
 // The reason: let C be a set of dimensions of tensors of both sides, at most one per tensor, all of
 // one size E, such that

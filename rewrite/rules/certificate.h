@@ -66,7 +66,8 @@ struct CertificateMutant {
 struct CertificateBody {
   // Its position in the graph after the last step, with constants folded.
   int position = 0;
-  // By operand of the loop with the new body: the operand of the loop as it was.
+  // By operand of the loop with the new body: the number of the operand of the old loop that has
+  // the same value.
   std::vector<int> reads;
   // The text of a certificate that leads from the old body to the new one
   // (graph/onnx/run_time/loop_body.h). It has hashes of payloads in place of files' hashes.

@@ -2,9 +2,9 @@
 //
 // A rule is proved form by form (rewrite/rules/statement.h): for some lengths of its lists, some
 // values of attributes that an operator must know, and under the operators' requirements on open
-// sizes. A match may be an instance of no form, for example because a size that is a sum or product
-// of several symbols is 1 and broadcasts, a list is longer than in any form, or an axis was not
-// tried. The rule is not applied to a match that is an instance of no form.
+// sizes. A match may be an instance of no form. Examples: a size that is a sum or product of
+// several symbols is 1 and broadcasts; a list is longer than in any form; an axis was not tried.
+// The rule is not applied to a match that is an instance of no form.
 #ifndef LEMMA_REWRITE_RULES_COVERAGE_H_
 #define LEMMA_REWRITE_RULES_COVERAGE_H_
 
@@ -39,8 +39,8 @@ class Coverage {
   // fail. The match is covered if
   //   * the statement of some proved form equals this statement, with or without batch dimensions
   //     (rewrite/rules/batch_text.h),
-  //   * the requirements of both statements are true for the match's sizes; if sizes of the graph
-  //     are symbolic, for all values of the symbolic dimensions, and
+  //   * the requirements of both statements are true for the match's sizes (if these are symbolic:
+  //     for all values of the symbolic dimensions), and
   //   * the values of real symbols are finite, or the rule is bit-exact.
   // Forms are proved for floats. If `common` is another type, this type must also be able to
   // represent every value that is computed.

@@ -1,6 +1,6 @@
-// Reads and writes rules in the text form. graph/text/syntax.h defines the grammar,
-// rewrite/rules/substitution.h and rewrite/rules/term.h the meaning. Printing is in rule_print.cc,
-// records in rule_records.cc.
+// Reads and writes rules in the text form. graph/text/syntax.h defines the grammar;
+// rewrite/rules/substitution.h and rewrite/rules/term.h define the meaning. rule_print.cc prints
+// rules; rule_records.cc reads and writes records.
 #ifndef LEMMA_REWRITE_RULES_RULE_TEXT_H_
 #define LEMMA_REWRITE_RULES_RULE_TEXT_H_
 

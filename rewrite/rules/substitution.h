@@ -1,10 +1,10 @@
 // Substitutions are rewrite rules as data: a source pattern, a target pattern and a precondition.
 //
-// Both patterns are over the same variables and symbols. A rule claims: for all values of its
-// symbols for which the source is well-formed and the precondition holds, and for all input
-// tensors, every output of the target equals the source's output at the same position. A rule
-// defines no meaning of its own: the operator table defines the operators, rewrite/rules/term.h the
-// terms.
+// Both patterns are over the same variables and symbols. Take any values of the symbols for which
+// the source is well-formed and the precondition holds, and take any input tensors. A rule claims
+// that every output of the target then equals the source's output at the same position. A rule
+// defines no meaning of its own: the operator table defines the operators, and
+// rewrite/rules/term.h defines the terms.
 //
 //   # x·(a | b) = x·a | x·b
 //   rule merge_matmul_rhs(x: [m,k], a: [k,n1], b: [k,n2]) reassociates {

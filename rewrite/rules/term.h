@@ -33,7 +33,7 @@ enum class TermFn {
   kMin,        // min(a, b)
   kMax,        // max(a, b)
   kLen,        // len(s): number of elements
-  kProduct,    // product(s)
+  kProduct,    // product(s): product of the elements
   kCompose,    // compose(p, q)[i] = p[q[i]]: transposing by p, then by q
   kInverse,    // inverse(p): the permutation that undoes p
   kPermute,    // permute(s, p)[i] = s[p[i]]
@@ -69,7 +69,7 @@ class Term {
   Kind kind() const { return node_->kind; }
   int64_t integer() const { return node_->integer; }
   double real() const { return node_->real; }
-  const std::string& text() const { return node_->text; }  // kString, and a symbol's name
+  const std::string& text() const { return node_->text; }  // kString; kSymbol: the symbol's name
   int symbol() const { return static_cast<int>(node_->integer); }
   TermFn fn() const { return node_->fn; }
   const std::vector<Term>& args() const { return node_->args; }  // of a call or a list
@@ -98,11 +98,11 @@ class Term {
 // Values of a rule's symbols, by number; nullopt: not known (yet).
 using SymbolValues = std::vector<std::optional<ExprAttr>>;
 
-// The value of `term`. nullopt if a symbol in it is unknown or the term has no value, for example
-// because lists of unequal length are added, a divisor is 0 or negative, a sum, difference or
-// product of two numbers overflows, a list is no permutation, iota() or repeat() would have more
-// than 64 elements, or kinds do not fit. `product` of a list that overflows gives an unfolded
-// expression instead.
+// The value of `term`. nullopt if a symbol in it is unknown, or if the term has no value. Examples
+// of terms without a value: lists of unequal length are added; a divisor is 0 or negative; a sum,
+// difference or product of two integers overflows; a list is no permutation; iota() or repeat()
+// would have more than 64 elements; kinds do not fit. But if product() of a list overflows, the
+// value is an expression that is not folded to a number.
 std::optional<ExprAttr> Evaluate(const Term& term, const SymbolValues& values);
 
 // Whether both have the same kind and value. Expressions with symbols are the same only if they are

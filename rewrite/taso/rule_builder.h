@@ -14,8 +14,9 @@
 
 namespace lemma::taso {
 
-// The parts from which TASO's concats made a dimension. TASO's split needs them: it takes apart
-// what the last concat along the same axis joined. A part may itself consist of parts.
+// The parts from which TASO's concats made a dimension. TASO's split needs them: it splits the
+// dimension into the parts that the last concat along the same axis joined. A part may itself
+// consist of parts.
 struct Parts {
   IndexExpr size;               // of the dimension or part
   std::vector<Parts> children;  // in order; empty: no parts are known
@@ -35,8 +36,8 @@ struct TypedValue {
 // One element for each of `dims`, without known parts.
 std::vector<Parts> NoParts(const Idx& dims);
 
-// Call AddVariable for all variables; then, for each side, Begin and its operators; then AddOutput
-// for all outputs; then Text.
+// Call AddVariable for all variables; then, for each side, call Begin and add the side's operators;
+// then call AddOutput for all outputs; then Text.
 class RuleBuilder {
  public:
   enum class Side { kSource, kTarget };
