@@ -2,12 +2,12 @@
 // some positions at least (PET, OSDI'21, section 4).
 //
 // The enumeration follows no list of known mutants. In this order it tries:
-//   * A new layout of the data: digits of one dimension (see "digit" in docs/glossary.md) move to
-//     another dimension, or a dimension is cut into overlapping blocks. Padding makes sizes
-//     divisible, separates elements by a gap, or replaces the operator's own padding. A list
-//     attribute, such as strides, keeps its values; or its entries are divided by the number of
-//     blocks or of values of the digit, rounded up, or become 0. The layout of weights changes in
-//     the same way or stays. The result is moved back or stays.
+//   * A new layout of the data: digits of one or two dimensions (see "digit" in docs/glossary.md)
+//     move to another dimension, or a dimension is cut into overlapping blocks. Padding makes sizes
+//     divisible, separates elements by a gap, or replaces the operator's own padding. All or
+//     every second of the entries of a list attribute, such as strides, may change: they are
+//     divided by Layout::factor and rounded up, or become 0 (AttrChange in pet/mutants/recipe.h).
+//     The same digits of weights move, or weights stay. The result is moved back or stays.
 //   * The same operators over a part of a sum, if the rest can be added to the result
 //     (pet/mutants/split_mutant.h).
 //   * Other operators that sum products (pet/mutants/operator_mutant.h).
@@ -52,8 +52,8 @@ struct MutantOptions {
 };
 
 // Calls `found` for each mutant until `found` returns false. The order depends only on the graph
-// and the options. `original` must have one output. Unimplemented, naming the operator, if the
-// output is not a polynomial; ResourceExhausted if its polynomials are too large.
+// and the options. InvalidArgument unless `original` has one output; Unimplemented, naming the
+// operator, if the output is not a polynomial; ResourceExhausted if its polynomials are too large.
 absl::Status ForEachMutant(const Graph& original, const MutantOptions& options,
                            const std::function<bool(Mutant)>& found);
 

@@ -40,8 +40,8 @@ Siblings SiblingsOf(const Graph& part);
 //   * for several applications: their leaf at this place if they share it, and their leaves
 //     concatenated along each dimension; from place 2 on also the sum of their leaves;
 //   * if the applications have no operand at this place: constants of ones of rank 4. Their first
-//     two sizes are 1 or sizes of the first leaf; their last two sizes are a pair of positive
-//     numbers from `lists`.
+//     two sizes are 1 or sizes of the first leaf; their last two sizes are a list in part.lists
+//     that consists of two positive numbers.
 std::vector<Operand> OperandsAt(const Siblings& part, size_t place);
 
 }  // namespace lemma::pet

@@ -1,4 +1,5 @@
-// Recipes: descriptions of how a mutant is made from its original, to repeat it at other sizes.
+// Recipes: a recipe describes how a mutant is made from its original, so that the mutant can be
+// made again at other sizes.
 #ifndef LEMMA_PET_MUTANTS_RECIPE_H_
 #define LEMMA_PET_MUTANTS_RECIPE_H_
 
@@ -31,12 +32,12 @@ struct Layout {
   std::vector<DigitMove> Back() const;
   std::string ToString() const;
 };
-// `x` in the new layout.
+// `x` in the new layout. InvalidArgument if a dimension cannot be divided as the layout needs.
 absl::StatusOr<Value> LaidOut(Value x, const Layout& layout);
 // The shape after the layout; empty if a dimension cannot be divided as the layout needs.
 Shape ShapeAfter(Shape shape, const Layout& layout);
 // If the size of dimension `dim` of `shape`, plus its padding in *pads, is not a multiple of f,
-// adds the missing padding at its end to *pads.
+// adds a Pad to *pads that pads the end of the dimension to the next multiple.
 void RoundUp(const Shape& shape, int dim, int64_t f, std::vector<Pad>* pads);
 
 // Changes of attributes that are lists of numbers: strides, dilations, pads. Bit i of `divided` and

@@ -10,12 +10,13 @@
 
 namespace lemma::pet {
 
-// Some leaves are cut in two along one dimension each; these dimensions have equal sizes. The
-// mutant applies the operators to the first parts; Mutant::rest applies them to the second parts.
-// An even size is cut in the middle. For each of the numbers 2, 3 and 4 that does not divide the
-// size, there is also a cut at the last multiple of the number. Finds only mutants whose sum with
-// the rest equals the original everywhere. Calls `found` for each mutant until `found` returns
-// false.
+// Cuts some inputs and weights in two along one dimension each; these dimensions have equal sizes.
+// The mutant applies the operators to the first parts; Mutant::rest applies them to the second
+// parts.
+// An even size is cut in the middle. For each of the numbers 2, 3 and 4 that is below the size and
+// does not divide it, there is also a cut at the largest multiple of the number. Finds only mutants
+// whose sum with the rest equals the original everywhere. Calls `found` for each mutant until
+// `found` returns false. `samples` must be made from the output of `original`.
 //
 // Each product of the original occurs exactly once, either in the mutant or in the rest, and
 // neither has other products. So a NaN or an infinity of a leaf reaches the same elements as in the

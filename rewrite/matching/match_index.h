@@ -41,9 +41,9 @@ class MatchIndex : public MatchView {
   const Graph& graph_;
   absl::flat_hash_map<const Node*, int> positions_;
   std::vector<int> first_value_;    // by position: number of the node's first output
-  std::vector<int> operand_begin_;  // by position, and one more
+  std::vector<int> operand_begin_;  // by position, and one entry for the end
   std::vector<ValueRef> operands_;
-  std::vector<int> use_begin_;  // by value number, and one more
+  std::vector<int> use_begin_;  // by value number, and one entry for the end
   std::vector<Use> uses_;
   absl::flat_hash_map<const OpDef*, std::vector<int>> applications_;
   std::vector<bool> is_static_, is_known_;

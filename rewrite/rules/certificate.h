@@ -66,7 +66,7 @@ struct CertificateMutant {
 struct CertificateBody {
   // Its position in the graph after the last step, with constants folded.
   int position = 0;
-  // By operand of the loop with the new body: the operand of the loop as it was.
+  // By operand of the loop with the new body: its number among the operands of the old loop.
   std::vector<int> reads;
   // The text of a certificate that leads from the old body to the new one
   // (graph/onnx/run_time/loop_body.h). It has hashes of payloads in place of files' hashes.
@@ -77,9 +77,9 @@ struct Certificate {
   // Which graph of the search the output is. Only the search itself can check this.
   enum class Result {
     kBest,       // the cheapest graph
-    kDescended,  // the result of the first descent; kBest did not pay off when executed
-    kCertain,    // the result of the certain rewrites (docs/glossary.md); kBest and kDescended did
-                 // not pay off when executed
+    kDescended,  // the result of the first descent; kBest was not accepted (docs/glossary.md)
+    kCertain,    // the result of the certain rewrites (docs/glossary.md); kBest and kDescended were
+                 // not accepted
     kReplayed,   // the result of repeating the steps of another certificate
     kInput,      // the input: no step, nothing folded, no body replaced
   };

@@ -14,7 +14,7 @@ namespace lemma::certificate_text {
 // SHA-256 of the text before kChecksum.
 constexpr absl::string_view kFormat = "lemma certificate ";
 constexpr int kVersion = 1;
-constexpr absl::string_view kNoProof = "none";  // stands where a proof's id would
+constexpr absl::string_view kNoProof = "none";  // in place of a proof's id if there is none
 constexpr absl::string_view kChecksum = "\nsha256 ";
 constexpr absl::string_view kIndent = "  ";  // before each line of a certificate inside another one
 

@@ -43,7 +43,7 @@ enum class FloatContract {
   kRealOnly,      // overflow, NaN, infinities, and results at discontinuities may differ too
   // The sides differ: as real numbers by at most Substitution::bound in each element. Roundings of
   // floats may differ in addition, as with kRealOnly. Such a rule is no equality and is never
-  // applied; only `lemma verify` and `lemma rules` read it (RuleKinds).
+  // applied; only `lemma verify` and `lemma rules` read it (RuleKinds in rule_text.h).
   kBounded,
 };
 // "bit_exact", "reassociates", "real_only", "bounded".

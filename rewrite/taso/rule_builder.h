@@ -35,8 +35,8 @@ struct TypedValue {
 // One element for each of `dims`, without known parts.
 std::vector<Parts> NoParts(const Idx& dims);
 
-// Call AddVariable for all variables; then, for each side, Begin and its operators; then AddOutput
-// for all outputs; then Text.
+// Call AddVariable for all variables; then, for each side, call Begin and add its operators and
+// constants; then call AddOutput for all outputs, and Text at the end.
 class RuleBuilder {
  public:
   enum class Side { kSource, kTarget };
@@ -47,8 +47,8 @@ class RuleBuilder {
   SizeSolver& sizes() { return sizes_; }
 
   // Adds Lemma's operator `op` to the current side and returns its outputs; ApplyOne returns the
-  // first output only. The operator's requirements on sizes become equations. InvalidArgument if
-  // the operator cannot be well-formed.
+  // first output only. The equations among the operator's requirements go to sizes(); its other
+  // requirements are ignored. InvalidArgument if the operator cannot be well-formed.
   absl::StatusOr<std::vector<TypedValue>> Apply(absl::string_view op,
                                                 const std::vector<TypedValue>& inputs,
                                                 ExprAttrs attrs = {});
