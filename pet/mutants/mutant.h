@@ -1,11 +1,11 @@
 // Enumerates mutants: graphs with another layout or another operator that equal the original at
-// some positions at least (PET, OSDI'21, section 4).
+// some positions at least (PET, OSDI'21, section 4), and graphs that compute a part of each sum.
 //
 // The enumeration follows no list of known mutants. In this order it tries:
 //   * A new layout of the data: digits of one or two dimensions (see "digit" in docs/glossary.md)
 //     move to another dimension, or a dimension is cut into overlapping blocks. Padding makes sizes
-//     divisible, separates elements by a gap, or replaces the operator's own padding. All or
-//     every second of the entries of a list attribute, such as strides, may change: they are
+//     divisible, separates elements by a gap, or replaces the operator's own padding. The
+//     entries of a list attribute, such as strides, may change, all or every second one: they are
 //     divided by Layout::factor and rounded up, or become 0 (AttrChange in pet/mutants/recipe.h).
 //     The same digits of weights move, or weights stay. The result is moved back or stays.
 //   * The same operators over a part of a sum, if the rest can be added to the result

@@ -12,8 +12,9 @@ namespace lemma {
 // The graph of `index` with each output of the match replaced by the target's output of the same
 // number. The match must not be Matcher::Tangled. Nodes that do not depend on the replaced outputs
 // are shared with the old graph. Names of inputs and outputs stay. A replaced value's label passes
-// to the value that takes its place. FailedPrecondition as in BuildTarget; also if the target would change a
-// value's type, or if the value of a variable may be empty, since proofs do not cover empty values.
+// to the value that takes its place. FailedPrecondition as in BuildTarget; also if the target would
+// change a value's type, or if the value of a variable may be empty, since proofs do not cover
+// empty values.
 absl::StatusOr<Graph> Apply(const Substitution& rule, const Match& match, const MatchIndex& index);
 
 // The target's outputs for the match. FailedPrecondition if the target is not well-formed, or if a

@@ -4,8 +4,8 @@
 //
 // The reason: let C be a set of dimensions of tensors of both sides, at most one per tensor, all of
 // one size E, such that
-//   * a tensor with a dimension in C that reads another such tensor reads it at its own index along
-//     C;
+//   * where a tensor T with a dimension in C reads another tensor with a dimension in C, it reads
+//     that dimension at T's index along C;
 //   * a tensor without a dimension in C reads no tensor with a dimension in C;
 //   * dimension d of output i of the source is in C if and only if dimension d of output i of the
 //     target is in C;
