@@ -71,7 +71,7 @@ const char* Name(ProofRecord::Verdict verdict);
 // reads. A weight that is known not to be finite is bound only by a variable of role kAny.
 enum class VarRole {
   kAny,
-  kWeight,    // does not depend on inputs: depends on finite weights and constants only
+  kWeight,    // computed from finite weights and constants only, not from inputs
   kConstant,  // as kWeight, and its values are known when the graph is optimized
 };
 
