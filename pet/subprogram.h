@@ -27,7 +27,7 @@ struct SubprogramOptions {
 };
 
 // The subprograms of a graph, of three kinds:
-//   * single operators that sum products;
+//   * single operators that compute sums (IsSum in pet/mutants/contraction.h);
 //   * chains of up to max_ops such operators whose inner values nothing else uses;
 //   * groups of any number of applications of one such operator, whose results one other operator
 //     combines and nothing else uses. The other operator computes only with +, -, * and /

@@ -1,5 +1,5 @@
 // Enumerates mutants: graphs with another layout or another operator that equal the original at
-// some positions at least (PET, OSDI'21, section 4).
+// some positions at least (PET, OSDI'21, section 4), and graphs that compute a part of each sum.
 //
 // The enumeration follows no list of known mutants. In this order it tries:
 //   * A new layout of the data: digits of one dimension (see "digit" in docs/glossary.md) move to
@@ -52,8 +52,8 @@ struct MutantOptions {
 };
 
 // Calls `found` for each mutant until `found` returns false. The order depends only on the graph
-// and the options. `original` must have one output. Unimplemented, naming the operator, if the
-// output is not a polynomial; ResourceExhausted if its polynomials are too large.
+// and the options. InvalidArgument unless `original` has one output; Unimplemented, naming the
+// operator, if the output is not a polynomial; ResourceExhausted if its polynomials are too large.
 absl::Status ForEachMutant(const Graph& original, const MutantOptions& options,
                            const std::function<bool(Mutant)>& found);
 

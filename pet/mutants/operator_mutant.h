@@ -17,7 +17,7 @@ namespace lemma::pet {
 //
 // Tries each operator of the operator table that sums products (pet/mutants/contraction.h):
 //   * Its operands are made from the leaves (pet/mutants/operand.h) and regrouped.
-//   * Its attributes are made from the numbers in `original`.
+//   * Its attributes have their default values or candidates of Siblings (pet/mutants/operand.h).
 //   * Its result is regrouped to the original's shape.
 //   * If the original's operator has a third operand, such as a bias, this operand is added to the
 //     result. If the new operator takes three operands, mutants that pass it this operand are tried

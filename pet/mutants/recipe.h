@@ -1,4 +1,5 @@
-// Recipes: descriptions of how a mutant is made from its original, to repeat it at other sizes.
+// Recipes: a recipe describes how a mutant is made from its original, so that the mutant can be
+// made again at other sizes.
 #ifndef LEMMA_PET_MUTANTS_RECIPE_H_
 #define LEMMA_PET_MUTANTS_RECIPE_H_
 
@@ -31,7 +32,7 @@ struct Layout {
   std::vector<DigitMove> Back() const;
   std::string ToString() const;
 };
-// `x` in the new layout.
+// `x` in the new layout. InvalidArgument if a dimension cannot be divided as the layout needs.
 absl::StatusOr<Value> LaidOut(Value x, const Layout& layout);
 // The shape after the layout; empty if a dimension cannot be divided as the layout needs.
 Shape ShapeAfter(Shape shape, const Layout& layout);

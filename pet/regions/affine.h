@@ -21,7 +21,7 @@ Affine PositionsOf(const Range& range, int var);
 struct Cut {
   int var = -1;
   int64_t at = 0;       // if modulus is 0: cut before position number `at` (from 0) of the range
-  int64_t modulus = 0;  // otherwise: one piece per remainder
+  int64_t modulus = 0;  // otherwise: one piece per remainder of the position's number
 
   // The pieces of the range of `var`.
   std::vector<Range> Pieces(const Range& range) const;

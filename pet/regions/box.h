@@ -17,9 +17,9 @@ struct Range {
 
   int64_t last() const { return start + (count - 1) * step; }
   bool Contains(int64_t i) const { return i >= start && i <= last() && (i - start) % step == 0; }
-  // Positions [from, from + n) of the range.
+  // The n positions of the range from position number `from` on (counted from 0).
   Range Part(int64_t from, int64_t n) const { return {start + from * step, n, step}; }
-  // Every m-th position, starting at position r (from 0).
+  // Every m-th position, starting at position number r (counted from 0).
   Range Residue(int64_t r, int64_t m) const {
     return {start + r * step, (count - r + m - 1) / m, step * m};
   }

@@ -19,8 +19,9 @@ namespace lemma::pet {
 // count as one more operation.
 absl::StatusOr<double> OperationsOf(const Graph& graph);
 
-// The elements of the graph's only output, in row-major order. Inputs, weights and non-uniform
-// constants are random; with the same seed, equal leaves have the same values in every graph.
+// The elements of the graph's only output, in row-major order. Inputs and weights are random; so
+// are constants whose elements are not all equal. With the same seed, equal leaves have the same
+// values in every graph.
 absl::StatusOr<std::vector<Field>> FieldValues(const Graph& graph, uint64_t seed);
 
 // The same values, one box at a time, from the graph's composed definition; elements outside the

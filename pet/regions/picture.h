@@ -10,8 +10,8 @@ namespace lemma::pet {
 
 // Draws the last two dimensions as a grid: '#' where the graphs differ, '.' where they agree. Each
 // distinct grid is drawn once. If there are other dimensions, a line above each grid gives their
-// indices, such as "at [0:3:2, *]:" (* stands for all indices). Grids are cut at 100 columns and
-// rows; a line says so.
+// indices, such as "at [0:3:2, *]:" (* stands for all indices). A grid shows at most 100 rows and
+// 100 columns; if there are more, a last line says so.
 std::string TextPicture(const Region& region);
 
 // The same grids as an SVG image, but without the line that says that grids are cut.

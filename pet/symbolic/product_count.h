@@ -1,5 +1,6 @@
 // Counts the products that are summed in each element of a graph's output. The count is the
-// element's value if all inputs, weights and non-uniform constants are ones.
+// element's value if all inputs and weights, and all constants with unequal elements, are replaced
+// by ones.
 #ifndef LEMMA_PET_SYMBOLIC_PRODUCT_COUNT_H_
 #define LEMMA_PET_SYMBOLIC_PRODUCT_COUNT_H_
 

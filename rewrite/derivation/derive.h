@@ -50,7 +50,7 @@ struct Derivation {
 struct DeriveLimits {
   int max_steps = 6;
   int64_t max_graphs = 20000;  // graphs from both ends together
-  int extra_ops = 4;           // a graph may have this many operators more than the larger end
+  int extra_ops = 4;           // how many more operators than the larger end a graph may have
   std::set<int> without;       // numbers of rules that must not be used
 };
 

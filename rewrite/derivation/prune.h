@@ -1,5 +1,5 @@
 // Removes rules that can be derived from the others (rewrite/derivation/derive.h), for files of
-// rules. `lemma generate` has its own way (generator/derivation/derivation.h).
+// rules. `lemma generate` uses another method (generator/derivation/derivation.h).
 #ifndef LEMMA_REWRITE_DERIVATION_PRUNE_H_
 #define LEMMA_REWRITE_DERIVATION_PRUNE_H_
 

@@ -47,8 +47,8 @@ struct PatternTest {
     kReader,   // binds a node with `head` that reads the value at `place` as operand `slot` or, if
                // `commutes`, as operand 1 - `slot`
     kSame,     // the values at `place` and `other` are equal
-    kStatic,   // MatchView::IsStatic holds for the value at `place`
-    kKnown,    // MatchView::IsKnown holds for the value at `place`
+    kStatic,   // MatchView::IsStatic holds for the node of the value at `place`
+    kKnown,    // MatchView::IsKnown holds for the node of the value at `place`
     kType,     // the element type of the value at `place` is the DType with the number `number`
     kRank,     // the value at `place` has `number` dimensions
     kMinRank,  // the value at `place` has at least `number` dimensions

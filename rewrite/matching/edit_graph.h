@@ -96,8 +96,8 @@ class EditGraph : public MatchView {
   int64_t price() const { return price_; }
 
   // Adds the edit's nodes, or takes existing equal nodes; replaces the values; merges users that
-  // become equal to other nodes; removes nodes that nothing uses any more. Does nothing if a node
-  // of the edit reads a value that is to be replaced, as in replacing an existing relu(x) by
+  // become equal to other nodes; removes nodes that nothing uses any more. Replaces nothing if a
+  // node of the edit reads a value that is to be replaced, as in replacing an existing relu(x) by
   // relu(relu(x)). Sets *made, if given, to this graph's number of each node of the edit.
   void Apply(const Edit& edit, std::vector<int>* made = nullptr);
 
@@ -112,7 +112,7 @@ class EditGraph : public MatchView {
 
   // The live nodes in the order of ToGraph().nodes(). Does not build this graph.
   std::vector<int> GraphOrder() const;
-  // ToGraph().StructuralHash(), computed from GraphOrder(). Does not build the graph either.
+  // ToGraph().StructuralHash(). Does not build this graph. `graph_order` must be GraphOrder().
   uint64_t StructuralHash(absl::Span<const int> graph_order) const;
   // The value's label, as Graph::LabelOf; empty if it has none.
   absl::string_view LabelOf(ValueRef value) const;

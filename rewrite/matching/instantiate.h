@@ -22,7 +22,7 @@ absl::StatusOr<TensorType> TypeOf(const PatternVar& var, const Assignment& assig
 
 // The pattern's outputs for the given values of variables and symbols. Appends to *nodes, if given,
 // the node built for each pattern node. InvalidArgument if the pattern is not well-formed for these
-// values.
+// values, or if one of its constants would have more than 2^28 bytes.
 absl::StatusOr<std::vector<Value>> BuildPattern(const Substitution& rule, const Pattern& pattern,
                                                 absl::Span<const Value> vars,
                                                 const SymbolValues& symbols, DType dtype,

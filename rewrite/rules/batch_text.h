@@ -4,17 +4,17 @@
 //
 // The reason: let C be a set of dimensions of tensors of both sides, at most one per tensor, all of
 // one size E, such that
-//   * a tensor with a dimension in C that reads another such tensor reads it at its own index along
-//     C;
+//   * where a tensor T with a dimension in C reads another tensor with a dimension in C, it reads
+//     that dimension at T's index along C;
 //   * a tensor without a dimension in C reads no tensor with a dimension in C;
-//   * an output of the source has a dimension in C if and only if the same output of the target has
-//     the same dimension in C;
+//   * dimension d of output i of the source is in C if and only if dimension d of output i of the
+//     target is in C;
 //   * nothing else depends on the index along C or on E.
-// Then C is a batch dimension. Fix the index along C to any value: by induction along the tensors,
-// each slice equals the result of the definition without C on the slices of the inputs. So the
-// statement with C holds for every E if the statement without C holds. Conversely, the statement
-// without C holds if the statement with C holds for E = 1. Dimensions of constant size 1, read at
-// 0, are batch dimensions too.
+// Then the dimensions in C are batch dimensions. Fix the index along C to any value: by induction
+// along the tensors, each slice equals the result of the definition without C on the slices of the
+// inputs. So the statement with C holds for every E if the statement without C holds. Conversely,
+// the statement without C holds if the statement with C holds for E = 1. Dimensions of constant
+// size 1, read at 0, are batch dimensions too.
 #ifndef LEMMA_REWRITE_RULES_BATCH_TEXT_H_
 #define LEMMA_REWRITE_RULES_BATCH_TEXT_H_
 
@@ -27,8 +27,8 @@ namespace lemma {
 
 // A statement's definitions as text. Numbers replace the names of index symbols, variables and
 // tensors; real parameters keep their names. If two texts are equal, the i-th symbol of one text
-// has the same role as the i-th symbol of the other text. The requirements are not part of the
-// text. An element type equal to `common` is printed as "T", whichever type it is.
+// corresponds to the i-th symbol of the other text. The requirements are not part of the text. An
+// element type equal to `common` is printed as "T", whichever type it is.
 struct StatementText {
   std::string text;
   std::vector<std::string> symbols;  // in order of their first occurrence in the text

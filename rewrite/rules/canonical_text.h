@@ -1,4 +1,4 @@
-// Writes rules as texts that are equal for rules that differ only in the names in them.
+// Writes rules as texts. Rules that differ only in names have equal texts.
 #ifndef LEMMA_REWRITE_RULES_CANONICAL_TEXT_H_
 #define LEMMA_REWRITE_RULES_CANONICAL_TEXT_H_
 

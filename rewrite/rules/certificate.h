@@ -78,9 +78,9 @@ struct Certificate {
   // Which graph of the search the output is. Only the search itself can check this.
   enum class Result {
     kBest,       // the cheapest graph
-    kDescended,  // the result of the first descent; kBest did not pay off when executed
-    kCertain,    // the result of the certain rewrites (docs/glossary.md); kBest and kDescended did
-                 // not pay off when executed
+    kDescended,  // the result of the first descent; kBest was not accepted (docs/glossary.md)
+    kCertain,    // the result of the certain rewrites (docs/glossary.md); kBest and kDescended were
+                 // not accepted
     kReplayed,   // the result of repeating the steps of another certificate
     kInput,      // the input: no step, nothing folded, no body replaced
   };

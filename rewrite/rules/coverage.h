@@ -42,8 +42,11 @@ class Coverage {
   //   * the requirements of both statements are true for the match's sizes (if these are symbolic:
   //     for all values of the symbolic dimensions), and
   //   * the values of real symbols are finite, or the rule is bit-exact.
-  // Forms are proved for floats. If `common` is another type, this type must also be able to
-  // represent every value that is computed.
+  // Forms are proved for floats. If `common` is another type, the rule may only move, select and
+  // compare values, take minima and maxima of them, and combine truth values. If `common` is i64,
+  // it may also add, subtract, negate and multiply values; 64 bits are assumed not to overflow. The
+  // rule's numbers must be 0 or 1 or, if `common` is i64, integers below 2^31 in magnitude. If
+  // `common` is a small float (docs/architecture.md), nothing is covered.
   bool Covers(const SymbolValues& symbols, DType common);
 
  private:

@@ -1,4 +1,4 @@
-// Checks whether a rule's proof record is up to date: a proof of the rule in its current form.
+// Checks whether a rule's proof record is up to date, that is, proves the rule as it is now.
 #ifndef LEMMA_REWRITE_RULES_PROOF_CHECK_H_
 #define LEMMA_REWRITE_RULES_PROOF_CHECK_H_
 

@@ -47,12 +47,13 @@ int CountOperators(const Pattern& pattern);
 //   unknown "ID" "REASON"
 // "" for kNone.
 std::string PrintRecord(const ProofRecord& record);
-// `text` with the records of the named rules replaced (kNone removes a record). Comments and layout
-// stay as they are. InvalidArgument if the text does not parse or if `records` has a name that no
-// rule has.
+// `text`, in which each rule named in `records` gets this record in place of its own (kNone: no
+// record). Comments and layout stay as they are. InvalidArgument if the text does not parse or if
+// `records` has a name that no rule has.
 absl::StatusOr<std::string> WithRecords(absl::string_view text, absl::string_view file,
                                         const std::map<std::string, ProofRecord>& records);
-// `text` with the float contracts of the named rules replaced. Errors as in WithRecords.
+// `text`, in which each rule named in `contracts` gets this float contract in place of its own.
+// Errors as in WithRecords.
 absl::StatusOr<std::string> WithContracts(absl::string_view text, absl::string_view file,
                                           const std::map<std::string, FloatContract>& contracts);
 

@@ -72,10 +72,11 @@ struct RuleForm {
   Statement statement;
 };
 
-// Sets form->statement for the symbols' values. InvalidArgument if an operator of either side is
-// not well-formed for them, or if a requirement is known to be false. If a broadcast() in a term
-// needs two sizes to be equal, their equality becomes a requirement. `common`: the element type of
-// variables and constants that have none in the rule.
+// Sets form->statement for the symbols' values. InvalidArgument if a term has no value, if an
+// operator of either side is not well-formed for these values, or if a requirement is known to be
+// false. If a term is a call of broadcast() that needs two sizes to be equal, their equality
+// becomes a requirement. `common`: the element type of variables and constants that have none in
+// the rule.
 absl::Status MakeStatement(const Substitution& rule, RuleForm* form, DType common = DType::kF32);
 // Sets the open symbol, or element of an open list, with this name to 1 and records the 1 in
 // form->chosen. Returns false if there is none. Does not update form->statement.

@@ -43,7 +43,7 @@ enum class FloatContract {
   kRealOnly,      // overflow, NaN, infinities, and results at discontinuities may differ too
   // The sides differ: as real numbers by at most Substitution::bound in each element. Roundings of
   // floats may differ in addition, as with kRealOnly. Such a rule is no equality and is never
-  // applied; only `lemma verify` and `lemma rules` read it (RuleKinds).
+  // applied; only `lemma verify` and `lemma rules` read it (RuleKinds in rule_text.h).
   kBounded,
 };
 // "bit_exact", "reassociates", "real_only", "bounded".
@@ -71,7 +71,7 @@ const char* Name(ProofRecord::Verdict verdict);
 // reads. A weight that is known not to be finite is bound only by a variable of role kAny.
 enum class VarRole {
   kAny,
-  kWeight,    // known before the inputs: depends on finite weights and constants only
+  kWeight,    // computed from finite weights and constants only, not from inputs
   kConstant,  // as kWeight, and its values are known when the graph is optimized
 };
 

@@ -3,9 +3,9 @@
 // A term denotes an integer, a real, a string, or a list of integers or of reals. One evaluator has
 // two uses: with symbols bound to constants, it computes a value; with symbols bound to index
 // expressions, it yields an expression that the prover reasons about. A list symbol stands for a
-// list of any length. "s.." in a list splices it: [b.., m, k] is a matrix under any number of batch
-// dimensions. A rule with list symbols means all rules that arise when the lists are written out,
-// element by element.
+// list of any length. "s.." in a list stands for the elements of s: [b.., m, k] is the shape of a
+// matrix with any number of batch dimensions in front. A rule with list symbols means all rules
+// that arise when the lists are written out, element by element.
 #ifndef LEMMA_REWRITE_RULES_TERM_H_
 #define LEMMA_REWRITE_RULES_TERM_H_
 
@@ -38,7 +38,7 @@ enum class TermFn {
   kInverse,    // inverse(p): the permutation that undoes p
   kPermute,    // permute(s, p)[i] = s[p[i]]
   kIota,       // iota(n) = [0, 1, …, n - 1]
-  kRepeat,     // repeat(v, n): n times v
+  kRepeat,     // repeat(v, n): a list of n elements, all v
   kBroadcast,  // broadcast(s, t): the shape to which both shapes broadcast
 };
 // A function's name in the text form, and its number of arguments.

@@ -1,9 +1,9 @@
 // Imports the rule files of TASO (SOSP'19): protobuf messages with the schema
 // rewrite/taso/rules.proto.
 //
-// TASO's rules state no shapes. Each becomes a rule of Lemma (rewrite/rules/substitution.h) with
-// the most general types for which both sides are well-formed: the operators give ranks; sizes and
-// numbers of groups are symbols. docs/taso.md defines the meaning of each operator.
+// TASO's rules state no shapes. Each of them becomes a rule of Lemma (rewrite/rules/substitution.h)
+// with the most general types for which both sides are well-formed: the operators give ranks; sizes
+// and numbers of groups are symbols. docs/taso.md defines the meaning of each operator.
 //
 // The import proves nothing. It gives a rule only the preconditions that its types need, so some of
 // TASO's rules are false at first. SynthesizePrecondition (verifier/preconditions/precondition.h)

@@ -36,7 +36,7 @@ class TasoOp {
   Ranks ranks() const;
 
   // Adds the operator to `builder` and returns its results. `batch` (as in TypedValue) and `rank`
-  // describe the result of an operator that is a tensor of ones; other operators ignore both.
+  // describe the result of constant_one, a tensor of ones; other operators ignore these two.
   // InvalidArgument if the operands' sizes do not fit, or if a rule cannot express the operator.
   absl::StatusOr<std::vector<TypedValue>> Lower(RuleBuilder& builder,
                                                 const std::vector<TypedValue>& inputs,

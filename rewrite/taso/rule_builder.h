@@ -48,8 +48,8 @@ class RuleBuilder {
   SizeSolver& sizes() { return sizes_; }
 
   // Adds Lemma's operator `op` to the current side and returns its outputs; ApplyOne returns the
-  // first output only. The operator's requirements on sizes become equations. InvalidArgument if
-  // the operator cannot be well-formed.
+  // first output only. The equations among the operator's requirements go to sizes(); its other
+  // requirements are ignored. InvalidArgument if the operator cannot be well-formed.
   absl::StatusOr<std::vector<TypedValue>> Apply(absl::string_view op,
                                                 const std::vector<TypedValue>& inputs,
                                                 ExprAttrs attrs = {});

@@ -109,7 +109,7 @@ class SizeSolver {
   int Intern(const Size& numerator, const Size& denominator) const;
   // `size` divided by factors known to be positive.
   Size Reduced(Size size) const;
-  // Whether it is positive for all values of the symbols. False says nothing.
+  // Whether `size` is positive for all values of the symbols. False: this is not known.
   bool AlwaysPositive(const Size& size) const;
   bool Mentions(const Size& size, int symbol) const;
   IndexExpr ToIndex(const Size& size) const;
