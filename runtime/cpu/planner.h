@@ -54,7 +54,8 @@ struct CpuPlan {
   std::vector<CpuStep> steps;
   std::vector<PlanBuffer> buffers;
   std::vector<Value> statics;  // static values that some step reads
-  // The values of the graph passed to PlanGraph, and their buffers; empty unless requested.
+  // The values of the graph passed to PlanGraph, and their buffers; empty without
+  // PlanOptions::with_places.
   std::vector<std::pair<Value, int>> places;
 
   // Whether the graph's output number `output` may lie in the memory of its input number `input`:
@@ -80,8 +81,8 @@ struct PlanOptions {
   WinogradUse winograd = WinogradUse::kWhereFaster;
 };
 
-// The graph that a plan with PlanOptions::fuse_layout computes, before and after large values are
-// divided into blocks (blocks/blocks.h).
+// The graph that a plan with PlanOptions::fuse_layout computes: `whole` before large values are
+// divided into blocks (blocks/blocks.h), `divided` after that.
 struct GraphInBlocks {
   Graph whole;
   WideGraph divided;

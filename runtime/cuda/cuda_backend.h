@@ -22,11 +22,11 @@ struct CudaOptions {
   // Whether to use cuBLASLt for matrix products if it is found; otherwise every kernel is
   // generated.
   bool libraries = true;
-  // The precision of products, and forced tiles for measurements. grid.architecture is used only if
-  // there is no device; otherwise the device's architecture is.
+  // Mainly the precision of products and the table of tiles. If there is a device, its architecture
+  // replaces grid.architecture.
   codegen::GridOptions grid = {};
-  // As in PlanOptions (runtime/cuda/cuda_plan.h). A measurer's Plan and Timeline, which give the
-  // peak memory, take it as false.
+  // As PlanOptions::reuse_late (runtime/cuda/cuda_plan.h). A measurer's Plan and Timeline, which
+  // give the peak memory, ignore this option: they plan with reuse_late = false.
   bool reuse_late = true;
 };
 
