@@ -22,7 +22,7 @@
 
 namespace lemma {
 
-// The data from which a back end builds one kernel. Only this back end knows their type.
+// The data from which a back end builds one kernel. Only this back end can read them.
 struct KernelSpec {
   virtual ~KernelSpec() = default;
 };

@@ -25,14 +25,16 @@ struct Location {
   Strides strides;
 };
 
+// Memory for values: a part of the arena, or the memory of an input or output of the graph.
 struct PlanBuffer {
   enum class Kind { kArena, kInput, kOutput };
   Kind kind = Kind::kArena;
   int index = 0;  // kInput, kOutput: which of the graph's inputs or outputs
   int64_t bytes = 0;
-  int first_step = 0, last_step = 0;  // the first and the last step that use it
+  int first_step = 0, last_step = 0;  // the first and the last step that use the buffer
 };
 
+// One kernel of a plan, with the places of its operands and results.
 struct CpuStep {
   // A condition on a scalar truth value.
   struct Condition {
@@ -49,6 +51,7 @@ struct CpuStep {
   std::vector<Condition> conditions;
 };
 
+// The plan of one graph (see PlanGraph).
 struct CpuPlan {
   WideGraph wide;  // the graph that the steps compute
   std::vector<CpuStep> steps;

@@ -23,7 +23,7 @@ absl::StatusOr<std::unique_ptr<Executable>> LoadPlan(const CudaDevice& device, c
                                                      CudaPlan plan, int threads, bool libraries);
 
 // Milliseconds of one run of `executable`, which LoadPlan must have made, within a CUDA graph of
-// `repeats` consecutive runs: gaps around a lone kernel do not count, and operands are in the
+// `repeats` consecutive runs. So gaps around a lone kernel do not count, and operands are in the
 // caches if they fit. Returns the median over `runs` executions of that CUDA graph. `repeats` and
 // `runs` must be positive. Inputs whose memory later kernels reuse have their values only in the
 // first run.

@@ -80,7 +80,7 @@ class Kernel {
   // Whether Run reads the static input with the given number. Otherwise the kernel has its own copy
   // of the values.
   virtual bool NeedsStatic(int) const { return true; }
-  // How the kernel computes, for people; may be empty. KernelTiming::note shows this text.
+  // A text for people about how the kernel computes; may be empty. KernelTiming::note shows it.
   virtual std::string note() const { return ""; }
   // The library kernel inside a kernel made by WithDefinition; otherwise this kernel.
   virtual const Kernel* library() const { return this; }
@@ -123,7 +123,7 @@ struct KernelDef {
   // users of output 0 prefer; empty if they have no preference. If `wanted` is not dense, only a
   // kernel that can write any strides follows it.
   void (*layouts)(CpuKernelSpec& spec, const Strides& wanted) = nullptr;
-  // strided_output: whether output 0 may be written with `strides`: they have gaps, but the same
+  // strided_output: whether output 0 may be written with `strides`, which have gaps, but the same
   // order of dimensions as the output's own strides. strided_input: whether operand `operand` of
   // nodes[node] may be read with gaps. nullptr: never.
   bool (*strided_output)(const CpuKernelSpec& spec, const Strides& strides) = nullptr;
@@ -159,8 +159,8 @@ const NodeTraits& NodeTraitsOf(const Node& node);
 // The cache from which NodeTraitsOf takes traits.
 NodeTraitsCache& TraitsOfThread();
 
-// The exponent, if `node` raises its elements to a known power: some powers are much faster than
-// others.
+// The exponent if `node` raises elements to one known power; otherwise nullopt. Signatures contain
+// the exponent, since some powers are much faster than others.
 std::optional<double> KnownExponentOf(const Node& node);
 
 // Whether `node` is element-wise and adds two operands; either may be broadcast.
@@ -182,8 +182,9 @@ const KernelDef& CopyKernel();
 // Executes one operator that only moves elements (a reshape, a view such as a slice or transpose,
 // or a concatenation) by copies, in plans without fusion of layout operators.
 const KernelDef& LayoutKernel();
-// A kernel that runs `library`, which must have one input and one output, on inputs that `takes`
-// accepts, and the definition of the spec's nodes on all other inputs.
+// A kernel that runs `library` on inputs that `takes` accepts, and the definition of the spec's
+// nodes on all other inputs. `library` must have one input and one output. `takes` gets the address
+// of the input's first element.
 absl::StatusOr<std::unique_ptr<Kernel>> WithDefinition(
     const CpuKernelSpec& spec, std::unique_ptr<Kernel> library,
     std::function<bool(const float* input)> takes);

@@ -21,9 +21,9 @@ struct Fusion {
   // be in several groups. For such a node, group_of is -1 or, if the node's value is also stored,
   // the group that stores it.
   std::vector<std::vector<int>> groups;
-  // By node: whether its output is its operand's memory, read in the same order: an operator that
-  // keeps the elements and their order, such as a reshape or a barrier, or a cast from 16 bits to
-  // f32 (see Fuse).
+  // By node: whether its output lies in its operand's memory, in the same order. Such a node keeps
+  // the elements and their order, as a reshape or a barrier does, or is a cast from 16 bits to f32
+  // (see Fuse).
   std::vector<bool> is_alias;
   // By node: whether it is an offload whose value only barriers read, or a barrier that reads such
   // a value. Such a node is a copy to or from the host's memory, in a group of its own.
