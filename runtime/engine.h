@@ -32,7 +32,7 @@ class Engine {
   // Executes the model at `level`, one of Levels(), and returns its outputs. InvalidArgument if the
   // engine refuses the model or the inputs, Unimplemented if it has no kernel for an operator,
   // Internal for another error that it reports. Aborted if the engine's process ended,
-  // DeadlineExceeded if it gave no answer in time; Run may be called again after both errors.
+  // DeadlineExceeded if it gave no answer in time. After these two errors, Run may be called again.
   virtual absl::StatusOr<std::vector<Tensor>> Run(const SerializedModel& model,
                                                   absl::Span<const Tensor> inputs,
                                                   const std::string& level) = 0;

@@ -1,10 +1,10 @@
 // Estimates the time of a graph's kernels on a device by measuring each kernel once.
 //
-// A back end splits a graph into kernels. This is cheap: it neither packs weights nor allocates
-// values. Each kernel has a signature, and kernels with equal signatures take the same time on one
-// device, in every graph and in every run of the program. So a cost model measures each signature
-// once and keeps the time under the key (device(), signature). The cost of a graph is the sum of
-// the times of its kernels. Implemented in runtime/cpu/cpu_measurer.cc,
+// A back end splits a graph into kernels. Splitting is cheap: no weights are packed, and no values
+// are allocated. Each kernel has a signature, and kernels with equal signatures take the same time
+// on one device, in every graph and in every run of the program. So a cost model measures each
+// signature once and keeps the time under the key (device(), signature). The cost of a graph is the
+// sum of the times of its kernels. Implemented in runtime/cpu/cpu_measurer.cc,
 // runtime/cuda/cuda_measurer.cc and runtime/onnxruntime/ort_measurer.cc.
 #ifndef LEMMA_RUNTIME_MEASURE_H_
 #define LEMMA_RUNTIME_MEASURE_H_
@@ -22,11 +22,12 @@
 
 namespace lemma {
 
-// The data from which a back end builds one kernel; opaque to others.
+// The data from which a back end builds one kernel. Only this back end can read them.
 struct KernelSpec {
   virtual ~KernelSpec() = default;
 };
 
+// One kernel of a plan.
 struct PlannedKernel {
   // Operators, shapes, layouts, attributes and fusion in one printable line. Independent of names,
   // weight values and the position in the graph.
@@ -71,19 +72,20 @@ struct MemoryTimeline {
   int64_t peak_bytes = 0;                     // size of the arena
 };
 
+// Splits graphs into kernels and measures the kernels, on one device.
 class KernelMeasurer {
  public:
   virtual ~KernelMeasurer() = default;
 
-  // The part of the key that does not depend on the kernel: back end, device, library version, and
-  // options such as the number of threads.
+  // The part of the key of a stored time that does not depend on the kernel: back end, device,
+  // library version, and options such as the number of threads.
   virtual std::string device() const = 0;
 
   // The kernels that `graph` would run if it were compiled (on a GPU: without factors stored in
-  // narrower types, and without horizontal fusion). On the CPU, this takes a few
-  // microseconds per operator if kernels with the same signatures were planned before. Weights need
-  // no values. Unimplemented for graphs that this back end cannot run. The CPU and ONNX Runtime
-  // leave out opaque operators.
+  // narrower types, and without horizontal fusion). On the CPU, a call takes a few microseconds per
+  // operator if kernels with the same signatures were planned before. Weights need no values.
+  // Unimplemented for graphs that this back end cannot run. The measurers of the CPU and of ONNX
+  // Runtime leave out opaque operators.
   virtual absl::StatusOr<KernelPlan> Plan(const Graph& graph) = 0;
 
   // The same plan with lifetimes; Unimplemented if the back end does not know them.
@@ -99,7 +101,7 @@ class KernelMeasurer {
   // between fused operators count no bytes. Operators that cannot be counted add no operations.
   virtual Work WorkOf(const PlannedKernel& kernel) const = 0;
 
-  // The kernel's traits. By default without a core.
+  // The kernel's traits. By default, they have no core.
   virtual KernelTraits TraitsOf(const PlannedKernel& kernel) const {
     return {"", {}, static_cast<int>(kernel.nodes.size()), WorkOf(kernel)};
   }
@@ -113,9 +115,9 @@ class KernelMeasurer {
   // The median time of one execution of a kernel that Plan gave, in milliseconds. The kernel runs
   // alone, on made-up values of ordinary magnitude; integer types get 0. On the CPU, the caches
   // are in the state that they have in a large model: operands come from the preceding kernels, and
-  // weights from main memory, since other kernels' weights have displaced them. On a GPU, operands
-  // are in the caches if they fit, and a kernel without `spec` is what its nodes compute. On the
-  // CPU, a measurement executes the kernel 5 to 50 times, usually for 2 to 200 milliseconds in all.
+  // weights from main memory, since other kernels' weights have displaced them. On the CPU, a
+  // measurement executes the kernel 5 to 50 times, usually for 2 to 200 milliseconds in all. On a
+  // GPU, operands are in the caches if they fit, and a kernel without `spec` is made from `nodes`.
   virtual absl::StatusOr<double> MeasureMs(const PlannedKernel& kernel) = 0;
 };
 

@@ -10,11 +10,13 @@
 
 namespace lemma {
 
-// Executes the graph by its definitions. True if an operator's result has a finite element of
-// magnitude above 2^-10 times the largest f32, or has an infinity or a NaN although all operands
-// are finite; also if an operator whose operands are all finite multiplies elements of one of them
-// in a reduction, and some of these have a product of that magnitude. Errors are those of AllValues
-// (runtime/reference/all_values.h).
+// Executes the graph by its definitions. A magnitude is called large if it is above 2^-10 times the
+// largest f32. Returns true if one of these holds for an operator:
+//   * Its result has a finite element of large magnitude.
+//   * Its operands are finite, and its result has an infinity or a NaN.
+//   * Its operands are finite, and it multiplies elements of an operand in a reduction, where the
+//     product of some of these elements may have a large magnitude.
+// Errors are those of AllValues (runtime/reference/all_values.h).
 absl::StatusOr<bool> NearsOverflow(const Graph& graph, absl::Span<const Tensor> inputs,
                                    int threads = 1);
 

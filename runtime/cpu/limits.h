@@ -1,4 +1,4 @@
-// Rejects graphs for which no plan can be made.
+// Rejects graphs whose convolutions and poolings have attributes that oneDNN cannot compute with.
 #ifndef LEMMA_RUNTIME_CPU_LIMITS_H_
 #define LEMMA_RUNTIME_CPU_LIMITS_H_
 
@@ -7,8 +7,8 @@
 
 namespace lemma::cpu {
 
-// InvalidArgument, with the operator and the attribute, if an attribute of a window (strides,
-// dilations, pads, kernel) is too large for oneDNN's 32-bit arithmetic.
+// InvalidArgument if an attribute of a window (strides, dilations, pads, kernel) is too large for
+// oneDNN's 32-bit arithmetic. The message has the operator, the attribute and its value.
 absl::Status CheckLimits(const Graph& graph);
 
 }  // namespace lemma::cpu

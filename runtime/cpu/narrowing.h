@@ -17,8 +17,8 @@ namespace lemma::cpu {
 // - g(concat(f(p), h(q))) becomes concat(g(f(p)), g(h(q))) if g gives integers of 8 bits;
 // - g(f(q)) becomes q if g(f(q)) equals q for all q.
 //
-// On processors with HasBf16Products, there are further rewrites. Let `widen` convert bf16 numbers
-// to a wider type, and let `round` round numbers to bf16:
+// If HasBf16Products() (kernels/bf16_products.h), there are further rewrites. Let `widen` convert
+// bf16 numbers to f32, and let `round` round f32 numbers to bf16:
 //
 // - op(widen(x)) becomes widen(op(x)), and round(op(x)) becomes op(round(x)), if op only moves
 //   elements;
@@ -26,10 +26,11 @@ namespace lemma::cpu {
 //   numbers;
 // - round(widen(x)) becomes x.
 //
-// A dequantization is recognized by its definition (IntegerOperandOf). The functions f, g and h are
-// evaluated, by their definitions, for all 256 integers. The results tell whether f is monotone,
-// whether all operands of a concatenation have the same f, and whether g(f(q)) = q. Apart from p
-// and q, the operands of the functions must be single static numbers (IsStaticValue).
+// A dequantization is recognized by its definition (IntegerOperandOf in
+// kernels/integers/operands.h). The functions f, g and h are evaluated, by their definitions, for
+// all 256 integers. The results tell whether f is monotone, whether all operands of a concatenation
+// have the same f, and whether g(f(q)) = q. Apart from p and q, the operands of the functions must
+// be single static numbers (IsStaticValue).
 WideGraph Narrowed(WideGraph wide, NodeTraitsCache& traits);
 
 }  // namespace lemma::cpu

@@ -16,6 +16,7 @@
 
 namespace lemma {
 
+// What one kernel claims to compute.
 struct KernelClaim {
   std::string kernel;  // its signature
   Graph meaning;       // the nodes that it was built for, over its operands

@@ -25,14 +25,16 @@ struct Location {
   Strides strides;
 };
 
+// Memory for values: a part of the arena, or the memory of an input or output of the graph.
 struct PlanBuffer {
   enum class Kind { kArena, kInput, kOutput };
   Kind kind = Kind::kArena;
   int index = 0;  // kInput, kOutput: which of the graph's inputs or outputs
   int64_t bytes = 0;
-  int first_step = 0, last_step = 0;  // the first and the last step that use it
+  int first_step = 0, last_step = 0;  // the first and the last step that use the buffer
 };
 
+// One kernel of a plan, with the places of its operands and results.
 struct CpuStep {
   // A condition on a scalar truth value.
   struct Condition {
@@ -49,12 +51,14 @@ struct CpuStep {
   std::vector<Condition> conditions;
 };
 
+// The plan of one graph (see PlanGraph).
 struct CpuPlan {
   WideGraph wide;  // the graph that the steps compute
   std::vector<CpuStep> steps;
   std::vector<PlanBuffer> buffers;
   std::vector<Value> statics;  // static values that some step reads
-  // The values of the graph passed to PlanGraph, and their buffers; empty unless requested.
+  // The values of the graph passed to PlanGraph, and their buffers; empty without
+  // PlanOptions::with_places.
   std::vector<std::pair<Value, int>> places;
 
   // Whether the graph's output number `output` may lie in the memory of its input number `input`:
@@ -80,8 +84,8 @@ struct PlanOptions {
   WinogradUse winograd = WinogradUse::kWhereFaster;
 };
 
-// The graph that a plan with PlanOptions::fuse_layout computes, before and after large values are
-// divided into blocks (blocks/blocks.h).
+// The graph that a plan with PlanOptions::fuse_layout computes: `whole` before large values are
+// divided into blocks (blocks/blocks.h), `divided` after that.
 struct GraphInBlocks {
   Graph whole;
   WideGraph divided;

@@ -13,10 +13,11 @@ namespace lemma::cpu {
 // read from its descriptor, its post-operations and its memory descriptors, not from the nodes that
 // the kernel was built for. Strides identify the elements in memory, so swapped operands, a wrong
 // stride or a lost post-operation give another graph. A product of integers is read from its packed
-// weights, sizes, scales and steps; a product of floats and integer weights, from its packed
-// weights. Nodes that run by their definitions behind such a product are taken from the spec. A
-// softmax of rows is read from its numbers of rows and columns, and from the place of the tensor that
-// is added to the rows, if there is one (kernels/row_softmax.h).
+// weights, its sizes and scales, and the steps of its element-wise chains. A product of floats and
+// integer weights is read from its packed weights. Nodes that run by their definitions behind such
+// a product are taken from the spec. A softmax of rows is read from its numbers of rows and
+// columns, and from the place of the tensor that is added to the rows, if there is one
+// (kernels/row_softmax.h).
 //
 // Unimplemented, with a reason, for all other kernels and for primitives that cannot be read back;
 // Internal if an operand is passed in a way that does not fit its place in memory or its type.

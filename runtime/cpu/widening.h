@@ -8,17 +8,20 @@
 
 namespace lemma::cpu {
 
+// A graph that a rewrite made from a given graph, with the origins of its new values.
 struct WideGraph {
   Graph graph;
   // For each value that the rewrite added: the value of the given graph for which it was added. The
-  // added value is, for example, the given value in another type, before rounding, or a part of it.
+  // added value is, for example, the given value in another type, the given value before it is
+  // rounded, or a part of the given value.
   absl::flat_hash_map<Value, Value> origin;
 
+  // The value of the given graph for which `v` was added; `v` itself if the rewrite did not add it.
   Value OriginOf(const Value& v) const {
     auto it = origin.find(v);
     return it == origin.end() ? v : it->second;
   }
-  // The node of the given graph for which the rewrite added `node`; `node` itself if it was there.
+  // The same for a node.
   const NodePtr& OriginOf(const NodePtr& node) const;
 };
 

@@ -9,8 +9,8 @@
 
 namespace lemma::cuda {
 
-// The cubin stored under `key`, which is a file name; nullopt if there is none or if its file is
-// damaged.
+// The cubin stored under `key`, in the file KEY.cubin of `folder`; nullopt if there is none or if
+// its file is damaged.
 std::optional<std::string> CachedCubin(const std::string& folder, const std::string& key);
 
 // Stores a cubin under `key`; creates the folder if needed. Ignores errors, since the cache is

@@ -36,15 +36,16 @@ class Cublas {
   // The product of `call`, with the algorithm that the library's heuristics rank first. The
   // algorithm may round factors to the call's precision, but no further: f32 does not use TF32.
   // `arguments[i]` is the device address of argument i; GemmMatrix::argument and
-  // GemmCall::bias_argument are such numbers. `most_workspace` is the limit on the workspace in
-  // bytes. Unimplemented if the library has no algorithm for such matrices.
+  // GemmCall::bias_argument are numbers of arguments. `most_workspace` is the limit on the
+  // workspace in bytes. Unimplemented if the library has no algorithm for such matrices.
   virtual absl::StatusOr<std::unique_ptr<MatrixProduct>> Choose(
       const codegen::GemmCall& call, absl::Span<const CUdeviceptr> arguments,
       int64_t most_workspace) const = 0;
 };
 
-// Opens the newest library whose major CUDA version (such as 12) is at most `newest`; 0: any.
-// FailedPrecondition if there is none; Internal if it does not start.
+// Opens the newest library whose major CUDA version (such as 12) is at most `newest`; the newest of
+// all if `newest` is 0. FailedPrecondition if there is no such library; Internal if the library
+// does not start.
 absl::StatusOr<std::unique_ptr<Cublas>> OpenCublas(int newest);
 
 // The version of the library that OpenCublas(newest) opens: "cuBLASLt 13.1.0". FailedPrecondition

@@ -22,18 +22,18 @@ struct CudaOptions {
   // Whether to use cuBLASLt for matrix products if it is found; otherwise every kernel is
   // generated.
   bool libraries = true;
-  // The precision of products, and forced tiles for measurements. grid.architecture is used only if
-  // there is no device; otherwise the device's architecture is.
+  // How kernels are generated, for example in which precision they multiply. If there is a device,
+  // its architecture replaces grid.architecture.
   codegen::GridOptions grid = {};
-  // As in PlanOptions (runtime/cuda/cuda_plan.h). A measurer's Plan and Timeline, which give the
-  // peak memory, take it as false.
+  // As PlanOptions::reuse_late (runtime/cuda/cuda_plan.h). A measurer's Plan and Timeline, which
+  // give the peak memory, ignore this option: they plan with reuse_late = false.
   bool reuse_late = true;
 };
 
-// Plan() needs no GPU; without one it plans for the options' architecture. Compile() without a GPU,
-// or in a program built without CUDA's headers, gives FailedPrecondition ("no CUDA device: …").
-// Compile() also gives FailedPrecondition with a precision other than f32 on a device older than
-// sm_80.
+// The back end's Plan() needs no GPU; without a GPU, it plans for options.grid.architecture.
+// Compile() without a GPU, or in a program built without CUDA's headers, gives FailedPrecondition
+// ("no CUDA device: …"). Compile() also gives FailedPrecondition with a precision other than f32 on
+// a device older than sm_80.
 std::unique_ptr<Backend> MakeCudaBackend(const CudaOptions& options = {});
 
 // Compiles the kernels of `graphs` in parallel into the folder where Compile looks for them. With
@@ -46,14 +46,15 @@ struct CudaDeviceInfo {
   std::string name;      // such as "NVIDIA H200 (sm_90)"
   int architecture = 0;  // 90 for sm_90
 };
-// FailedPrecondition without a device.
+// The device that the back end uses. FailedPrecondition without a device.
 absl::StatusOr<CudaDeviceInfo> FindCudaDevice();
 
 // Milliseconds of each of `runs` copies within the device's memory. Each copy reads and writes
 // `bytes` bytes. FailedPrecondition without a device.
 absl::StatusOr<std::vector<double>> TimeDeviceCopies(int64_t bytes, int runs);
 
-// Plan, Timeline and WorkOf need no GPU; Prepare and MeasureMs do.
+// A measurer of the CUDA back end. Its functions Plan, Timeline and WorkOf need no GPU; Prepare and
+// MeasureMs need a GPU.
 std::unique_ptr<KernelMeasurer> MakeCudaMeasurer(const CudaOptions& options = {});
 
 }  // namespace lemma

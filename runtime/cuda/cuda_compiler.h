@@ -27,10 +27,11 @@ absl::StatusOr<std::vector<std::string>> CompileCubins(const std::vector<std::st
 // The number of threads to compile on: all processors, since the caller waits.
 int CompilerThreads();
 
-// ~/.cache/lemma/cubins; empty without a home.
+// The folder in which the CUDA back end caches cubins: $HOME/.cache/lemma/cubins; empty if HOME is
+// unset or empty.
 std::string CubinFolder();
 
-// The newest NVRTC: "NVRTC 13.0"; FailedPrecondition if there is none.
+// The version of the newest NVRTC, such as "NVRTC 13.0"; FailedPrecondition if there is no NVRTC.
 absl::StatusOr<std::string> CompilerVersion();
 
 }  // namespace lemma::cuda

@@ -1,5 +1,5 @@
-// Times copies within a device's memory: no kernel that only moves values is faster. Only in
-// programs built with CUDA's headers (HAVE_CUDA).
+// Times copies within a device's memory, for comparison: a kernel that only moves values is not
+// faster than such a copy. Only in programs built with CUDA's headers (HAVE_CUDA).
 #ifndef LEMMA_RUNTIME_CUDA_CUDA_COPY_H_
 #define LEMMA_RUNTIME_CUDA_CUDA_COPY_H_
 

@@ -58,13 +58,14 @@ namespace lemma::cuda {
   F(cuGraphLaunch)               \
   F(cuGraphExecDestroy)
 
+// Pointers to these functions, each under the function's name.
 struct CudaDriver {
 #define LEMMA_CUDA_POINTER(name) decltype(&::name) name = nullptr;
   LEMMA_CUDA_FUNCTIONS(LEMMA_CUDA_POINTER)
 #undef LEMMA_CUDA_POINTER
 
-  // OK if `result` is CUDA_SUCCESS; otherwise ResourceExhausted if memory is exhausted, else
-  // Internal, with the message "WHAT: CUDA's message".
+  // OK if `result` is CUDA_SUCCESS; ResourceExhausted if memory is exhausted; Internal for all
+  // other results. The message of an error is "WHAT: CUDA's message", where WHAT is `what`.
   absl::Status Check(CUresult result, absl::string_view what) const;
 };
 

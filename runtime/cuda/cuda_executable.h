@@ -23,10 +23,10 @@ absl::StatusOr<std::unique_ptr<Executable>> LoadPlan(const CudaDevice& device, c
                                                      CudaPlan plan, int threads, bool libraries);
 
 // Milliseconds of one run of `executable`, which LoadPlan must have made, within a CUDA graph of
-// `repeats` consecutive runs: gaps around a lone kernel do not count, and operands are in the
-// caches if they fit. Returns the median over `runs` executions of that CUDA graph; both numbers
-// must be positive. Inputs whose memory later kernels reuse have their values only in the first
-// run.
+// `repeats` consecutive runs. So gaps around a lone kernel do not count, and operands are in the
+// caches if they fit. Returns the median over `runs` executions of that CUDA graph. `repeats` and
+// `runs` must be positive. Inputs whose memory later kernels reuse have their values only in the
+// first run.
 absl::StatusOr<double> TimeInSequence(Executable* executable, absl::Span<const Tensor> inputs,
                                       int repeats, int runs);
 

@@ -52,6 +52,7 @@ struct CudaStep {
   std::vector<StepPart> parts;  // in order; empty unless fused horizontally
 };
 
+// One kernel or copy that the device executes.
 struct Launch {
   int step = 0, kernel = 0;  // kernel -1: a copy
   // Earlier launches that must end before this launch starts, ascending. They write memory that
@@ -118,7 +119,7 @@ codegen::TunedSize TunedSizeOf(const codegen::GridKernel& kernel);
 using KernelSet = std::vector<const codegen::GridKernel*>;
 std::vector<KernelSet> KernelSetsOf(const CudaPlan& plan);
 
-// "conv2d+add+relu".
+// The names of the nodes' operators in one text, such as "conv2d+add+relu".
 std::string OperatorsOf(const std::vector<NodePtr>& nodes);
 
 }  // namespace lemma::cuda

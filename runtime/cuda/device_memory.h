@@ -24,8 +24,8 @@ class Memory {
     if (host_ != nullptr) cuda_->cuMemFreeHost(host_);
   }
 
-  // Call at most once. `cuda` must outlive the object. ResourceExhausted, with `what`, if memory is
-  // exhausted.
+  // Call at most once. `cuda` must outlive the object. `what` names the memory in messages. Errors
+  // are those of CudaDriver::Check: ResourceExhausted if memory is exhausted.
   absl::Status Allocate(const CudaDriver& cuda, Where where, int64_t bytes, const char* what) {
     cuda_ = &cuda;
     const size_t size = static_cast<size_t>(std::max<int64_t>(bytes, 1));

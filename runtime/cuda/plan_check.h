@@ -1,4 +1,4 @@
-// Checks the invariants of CUDA plans, from the plan alone. Needs no GPU.
+// Checks the invariants of CUDA plans, and the products that plans ask cuBLASLt for. Needs no GPU.
 #ifndef LEMMA_RUNTIME_CUDA_PLAN_CHECK_H_
 #define LEMMA_RUNTIME_CUDA_PLAN_CHECK_H_
 

@@ -1,4 +1,4 @@
-// Searches the tiles of a graph's kernels by measuring them on a device.
+// Finds the fastest tiles for the kernels of a graph, by measuring tiles on a device.
 #ifndef LEMMA_RUNTIME_CUDA_TUNER_H_
 #define LEMMA_RUNTIME_CUDA_TUNER_H_
 
@@ -15,14 +15,14 @@
 
 namespace lemma::cuda {
 
-// One size, as it was tuned.
+// The result of tuning one size of a product or of attention.
 struct TunedKernel {
   codegen::TunedSize size;
   codegen::TunedTile tile;
-  codegen::TileChoice model_choice;  // what the time model chose, for a product
+  codegen::TileChoice model_choice;  // the time model's choice, for a product
   codegen::StreamTile model_stream;  // the same for attention
-  std::string operators;             // of the first step with this size: "conv2d+add+relu"
-  int steps = 0;                     // steps of the graph that have a kernel of this size
+  std::string operators;             // of the step that was measured: "conv2d+add+relu"
+  int steps = 0;                     // the number of kernels of this size in the graph's plan
   int tried = 0;                     // tiles that were measured
 
   // The names of `tile` and of the tile that the time model chose; equal if no better one was
@@ -47,17 +47,19 @@ struct TunedKernels {
   int left = 0;                      // sizes that were not tuned, because the deadline passed
 };
 
-// Makes a measurer of the device, whose kernels have the tiles of the table; nullptr: the tiles
-// that the time model chooses.
+// Makes a measurer of the device, whose kernels have the tiles of the given table. Without a table
+// (nullptr), they have the tiles that the time model chooses.
 using MeasurerMaker =
     std::function<std::unique_ptr<KernelMeasurer>(std::shared_ptr<const codegen::TileTable>)>;
 
-// Measures tiles for each size of the graph's kernels by tile and streamed kernels, beginning with
-// the sizes that are predicted to take the most time, and adds the best to `table`. The time is
-// that of the whole step that has the kernel. Another tile than the time model's is taken only if
-// it is faster by 2 % in three alternating measurements of both. A tile that cannot run is left
-// out. An interruption is not an error. `grid.tile` and `grid.stream` must not be set; grid.tiles
-// is not used.
+// Measures tiles for each size of the graph's kernels by tile and streamed kernels, and adds the
+// best tile of each size to `table`. The sizes that are predicted to take the most time come first.
+// A size is measured in the step of the fewest operators that has a kernel of this size; the time
+// is that of the whole step. A tile other than the time model's is taken only if it is faster by
+// 2 % in three alternating measurements of the two tiles. A tile that cannot run is left out; if
+// the time model's own tile cannot run, the error is returned. It is no error if the deadline
+// passes (see TunedKernels::left). `grid.tile` and `grid.stream` must not be set; grid.tiles is not
+// used.
 absl::StatusOr<TunedKernels> TuneTiles(const Graph& graph, const codegen::GridOptions& grid,
                                        const TunerOptions& options, const MeasurerMaker& make,
                                        codegen::TileTable* table);

@@ -2,12 +2,12 @@
 // executes it inside a larger model.
 //
 // ONNX Runtime computes convolutions on tensors whose channels are stored in blocks. It converts a
-// tensor where an operator with this layout meets an operator without it. So the time of a group
-// depends on the layouts of its operands, and the time of the group's neighbors depends on the
-// layout of its result. MakeGroupModel puts the group between small convolutions, lets ONNX Runtime
-// optimize the whole model, and cuts the small convolutions off again. The remaining operators are
-// the model of the group. If no operand has this layout and the result cannot have it, no
-// convolutions are added, and the exported group itself is the model.
+// tensor between an operator that uses this blocked layout and an operator that does not. So the
+// time of a group depends on the layouts of its operands, and the time of the group's neighbors
+// depends on the layout of its result. MakeGroupModel puts the group between small convolutions,
+// lets ONNX Runtime optimize the whole model, and cuts the small convolutions off again. The
+// remaining operators are the model of the group. If no operand has the blocked layout and the
+// result cannot have it, no convolutions are added, and the exported group itself is the model.
 #ifndef LEMMA_RUNTIME_ONNXRUNTIME_GROUP_MODEL_H_
 #define LEMMA_RUNTIME_ONNXRUNTIME_GROUP_MODEL_H_
 
@@ -37,6 +37,7 @@ struct GroupSpec {
   std::string Signature() const;
 };
 
+// The result of MakeGroupModel.
 struct GroupModel {
   std::string model;                         // a serialized ModelProto
   std::vector<std::string> inputs, outputs;  // names; no outputs: the group has nothing to execute
@@ -50,9 +51,9 @@ struct GroupModel {
 bool MayBeBlocked(const TensorType& type);
 
 // The model of a group, for execution with `threads` threads. Weights and constants get made-up
-// values, integers the value 0; only a single known number keeps its value. Unimplemented if the
-// group cannot be exported, or if ONNX Runtime cannot optimize its model. A model with is_optimized
-// = false has not been loaded, so ONNX Runtime may still refuse it.
+// values, which are 0 for integers; only a single known number keeps its value. Unimplemented if
+// the group cannot be exported, or if ONNX Runtime cannot optimize its model. A model with
+// is_optimized = false has not been loaded, so ONNX Runtime may still refuse it.
 absl::StatusOr<GroupModel> MakeGroupModel(const Library* library, const GroupSpec& group,
                                           int threads);
 

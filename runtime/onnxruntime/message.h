@@ -1,4 +1,5 @@
-// Messages, as bytes, between Lemma and the process that runs ONNX Runtime (ort_process.h).
+// Writes and reads messages, as bytes, between Lemma and the process that runs ONNX Runtime
+// (ort_process.h).
 #ifndef LEMMA_RUNTIME_ONNXRUNTIME_MESSAGE_H_
 #define LEMMA_RUNTIME_ONNXRUNTIME_MESSAGE_H_
 
@@ -40,8 +41,8 @@ class MessageReader {
   std::string Text();
   std::vector<std::string> Texts();
   absl::Status Status();
-  // DataLoss if what follows is no list of tensors, or if the bytes end too soon; ResourceExhausted
-  // if a tensor cannot be allocated.
+  // DataLoss if the next item is no list of tensors, or if the bytes end too soon;
+  // ResourceExhausted if a tensor cannot be allocated.
   absl::StatusOr<std::vector<Tensor>> Tensors();
 
  private:

@@ -1,5 +1,5 @@
 // ONNX Runtime as a back end: a graph is exported to ONNX, and ONNX Runtime optimizes and executes
-// it on the CPU. Its library is loaded when it is first needed (ort_library.h).
+// it on the CPU. ONNX Runtime's library is loaded when it is first needed (ort_library.h).
 #ifndef LEMMA_RUNTIME_ONNXRUNTIME_ORT_BACKEND_H_
 #define LEMMA_RUNTIME_ONNXRUNTIME_ORT_BACKEND_H_
 
@@ -26,8 +26,8 @@ absl::Status CheckOrtLibrary(const std::string& library);
 
 // The back end's Compile returns Unimplemented in four cases: the graph cannot be written to ONNX,
 // it is too large for one file, it has symbolic sizes, or ONNX Runtime has no kernel for one of its
-// operators. If the library cannot be loaded, Compile returns the error of ort::Library::Load. It
-// is not known how much memory a run takes: Executable::memory returns zeros.
+// operators. If the library cannot be loaded, Compile returns the error of ort::Library::Load. The
+// memory that a run takes is not known: Executable::memory returns zeros.
 std::unique_ptr<Backend> MakeOrtBackend(const OrtOptions& options = {});
 
 // Measures the groups of operators that ONNX Runtime probably executes together (ort_groups.h),

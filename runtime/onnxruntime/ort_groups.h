@@ -17,8 +17,8 @@ namespace lemma::ort {
 //   * It has one result, which is not an output of the graph.
 //   * All readers of the result are element-wise operators of one group, and their results have the
 //     shape of this result.
-//   * It is element-wise too, or all operators of the group are. So a group has at most one
-//     operator of another kind, such as a convolution.
+//   * It is element-wise too, or all operators of the group are element-wise. So a group has at
+//     most one operator that is not element-wise, such as a convolution.
 //   * The group has fewer than 24 operators.
 //
 // An operator that only moves elements (Transpose, Concat) is always alone in its group. Three

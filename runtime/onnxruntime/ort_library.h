@@ -1,4 +1,4 @@
-// The shared library of ONNX Runtime, loaded when it is first needed.
+// Loads the shared library of ONNX Runtime when it is first needed.
 //
 // Lemma is built without ONNX Runtime. The library exports one function, which returns a table of C
 // functions. New versions only append to the table, so a position in it holds the same function in

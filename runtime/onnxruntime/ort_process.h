@@ -25,7 +25,8 @@ struct OrtProcessOptions {
   const std::atomic<bool>* interrupted = nullptr;
 };
 
-// Executes operators with one thread. The caller's own process does not load the library.
+// An engine that executes each operator with one thread. The caller's own process does not load
+// ONNX Runtime's library.
 class OrtProcess : public Engine {
  public:
   // Starts the process. Errors are those of ort::Library::Load; ResourceExhausted if no process can

@@ -15,7 +15,7 @@
 
 namespace lemma::ort {
 
-// How far the library optimizes a model on its own; the numbers are the library's.
+// The levels at which the library optimizes a model itself, with the library's numbers for them.
 enum class OrtLevel { kDisabled = 0, kBasic = 1, kExtended = 2, kAll = 99 };
 
 struct LoadSettings {
@@ -24,6 +24,7 @@ struct LoadSettings {
   std::string optimized_model;  // path to which the optimized model is written; "": none
 };
 
+// A model in ONNX Runtime, ready to run.
 class LoadedModel {
  public:
   // `model`: a serialized ModelProto. `inputs` and `outputs`: names of the model's inputs and

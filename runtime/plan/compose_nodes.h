@@ -26,9 +26,10 @@ absl::StatusOr<Graph> GraphOfNodes(absl::Span<const NodePtr> nodes, const std::s
 Arithmetic ArithmeticOf(absl::Span<const NodePtr> nodes);
 
 // The nodes as one definition. Its inputs are `inputs`, and its outputs are the outputs of the last
-// node. `nodes` are in order, operands before users, and every operand is in `inputs` or an output
-// of an earlier node. The results of all nodes but the last are local tensors of the definition,
-// rounded to their types as if stored. It is an error if a node has no definition.
+// node. `nodes` are in order, operands before users. Every operand must be in `inputs` or be an
+// output of an earlier node. The results of all nodes but the last are local tensors of the
+// definition, rounded to their types as if they were stored. It is an error if a node has no
+// definition.
 absl::StatusOr<Definition> ComposeNodes(absl::Span<const NodePtr> nodes,
                                         absl::Span<const Value> inputs);
 

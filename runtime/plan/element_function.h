@@ -9,7 +9,7 @@
 
 namespace lemma {
 
-// How an element of the only output is computed from one element of each input.
+// A function that computes an element of the only output from one element of each input.
 struct ElementFunction {
   ScalarExpr body;  // Read(k, {}) is the element of input k
   // By input: the dimensions of the output along which the input is not broadcast, ascending. For

@@ -18,8 +18,9 @@ struct IntegerRange {
   int64_t low = 0, high = 0;
 };
 
-// Whether the type is u8 or i8, and the range of such a type.
+// Whether the type is u8 or i8.
 bool IsByteType(DType dtype);
+// The range of the type, which must be u8 or i8.
 IntegerRange RangeOfBytes(DType dtype);
 
 // The largest magnitude of an integer of 8 bits less a zero point of its type.
@@ -38,8 +39,8 @@ bool WidensBytes(const Value& v, NodeTraitsCache& traits);
 // i32 and known to hold only integers of magnitude at most kLargestStep.
 std::optional<IntegerRange> RangeOfIntegers(const Value& v, NodeTraitsCache& traits, int steps = 8);
 
-// A value `source` - `zero`, element by element, in f32 or i32. `zero` may be any number, not only
-// one that `source`'s type holds; callers check it.
+// A value `source` - `zero`, element by element, in f32 or i32. `zero` may be any number. A caller
+// that needs a zero point of the type of `source` must check this.
 struct CenteredBytes {
   Value source;  // u8 or i8
   Value zero;    // one element, of the value's type; empty: 0

@@ -1,4 +1,4 @@
-// Properties of operator applications that planners need, derived from their definitions.
+// Derives properties of operator applications that planners need, from the operators' definitions.
 #ifndef LEMMA_RUNTIME_PLAN_NODE_TRAITS_H_
 #define LEMMA_RUNTIME_PLAN_NODE_TRAITS_H_
 
@@ -27,8 +27,8 @@ struct AffineView {
   // The strides of the view, and its offset in elements, if the input has `input_strides`.
   Strides StridesOver(const Strides& input_strides) const;
   int64_t OffsetOver(const Strides& input_strides) const;
-  // If the view is the whole input with permuted dimensions: for each output dimension, the input
-  // dimension that it is. Otherwise empty.
+  // If the view is the whole input with its dimensions permuted: for each output dimension, the
+  // number of the input dimension in its place. Otherwise empty.
   std::vector<int> permutation;
 };
 

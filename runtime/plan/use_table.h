@@ -15,7 +15,7 @@ namespace lemma {
 struct UseTable {
   explicit UseTable(const Graph& graph);
 
-  // The numbers of a node and of a value, from 0.
+  // The number of a node, and the number of a value; both count from 0.
   int NodeOf(const Node& node) const { return position.at(&node); }
   int IdOf(const Value& v) const { return first_value[NodeOf(v.node())] + v.output(); }
   // The numbers of the nodes that read the value, ascending. A node occurs once for each of its

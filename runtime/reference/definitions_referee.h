@@ -15,6 +15,7 @@
 
 namespace lemma {
 
+// Judges executions of one graph on given inputs.
 class DefinitionsReferee {
  public:
   using Outputs = absl::StatusOr<std::vector<Tensor>>;
@@ -41,7 +42,8 @@ class DefinitionsReferee {
   //     (runtime/overflow.h).
   //   * The definitions give the same output if they are computed in float instead of double. In
   //     float, the square of a large number, such as in a variance, is infinite.
-  // *excused, if given, becomes true if an output was excused, and otherwise stays as it is.
+  // If `excused` is given and an output was excused, *excused becomes true; otherwise *excused
+  // stays as it is.
   std::string FaultOf(const std::vector<Tensor>& actual, const Execution& run,
                       bool* excused = nullptr) const;
   // The same for one output: `output` is its number.

@@ -18,16 +18,17 @@ class StaticEvaluator {
   // operator that reads it for a wanted value has been computed.
   explicit StaticEvaluator(int threads, absl::Span<const Value> wanted = {});
 
-  // The tensor of `v`, which must not depend on inputs. Keeps the tensor for later calls, and
-  // without `wanted` also all intermediate results. FailedPrecondition, with the weight's name, if
-  // `v` depends on a weight without values.
+  // The tensor of `v`, which must not depend on inputs. Keeps the tensor for later calls. If
+  // `wanted` was not given, also keeps all intermediate results. FailedPrecondition, with the
+  // weight's name, if `v` depends on a weight without values.
   absl::StatusOr<Tensor> Evaluate(const Value& v);
   // Drops the kept tensor of `v`; with `wanted`, only if no wanted value needs it any more. The
   // memory is freed when no other Tensor shares it. A later Evaluate computes the value again.
   void Forget(const Value& v);
 
  private:
-  // Counts one use of `v` less. After the last use of a node, drops its results.
+  // Reduces the number of uses of the node of `v` by one. After the last use, drops the results of
+  // this node.
   void Release(const Value& v);
 
   int threads_;

@@ -1,4 +1,4 @@
-// Operators that read an operand only under a condition, opaque operators included.
+// Finds operators, also opaque ones, that read an operand only under a condition.
 #ifndef LEMMA_RUNTIME_STAGED_CHOICE_H_
 #define LEMMA_RUNTIME_STAGED_CHOICE_H_
 

@@ -27,13 +27,14 @@ struct Stage {
 };
 
 // The stages of `graph`, in the order of execution. Some operators that are not opaque are stages
-// of their own too: they are executed only under conditions, and they read or have symbolic sizes
-// that an opaque operator may determine. These sizes are not known if a condition does not hold.
+// of their own too: operators that are executed only under conditions, and that read or have
+// symbolic sizes that an opaque operator may determine. If a condition does not hold, these sizes
+// are not known.
 // The last stage has no `call`; its outputs are the outputs of `graph`. Errors are those of
 // GraphBuilder::Build for a part.
 absl::StatusOr<std::vector<Stage>> Cut(const Graph& graph);
 
-// Whether `node`, which must be an operator, is an opaque one.
+// Whether `node`, which must be an operator, is opaque.
 bool IsCall(const Node& node);
 
 }  // namespace lemma

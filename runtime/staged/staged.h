@@ -18,8 +18,8 @@ bool NeedsStages(const Graph& graph);
 // operator is imported as a graph (graph/onnx/run_time/call.h) when the values of its operands are
 // known; `backend` compiles this graph too. If only one side of a Choice
 // (runtime/plan/node_traits.h) needs an opaque operator, the operator is executed only if this side
-// is taken. The same holds for parts whose results only such an operator reads. State is never
-// updated in place. Unimplemented if an opaque operator cannot be computed.
+// is taken. A part whose results only such operators read is executed only in this case, too. State
+// is never updated in place. Unimplemented if an opaque operator cannot be computed.
 absl::StatusOr<std::unique_ptr<Executable>> CompileStages(const Graph& graph,
                                                           const CompileOptions& options,
                                                           std::shared_ptr<Backend> backend);

@@ -63,12 +63,13 @@ struct CpuKernelSpec : KernelSpec {
   std::string Signature() const;
 };
 
-// Not thread-safe: runs must follow each other.
+// A kernel that is built and can be run. Not thread-safe: only one run at a time.
 class Kernel {
  public:
   virtual ~Kernel() = default;
   // `inputs` and `outputs` point to the first elements, in the order of the spec; `scratch` points
-  // to scratch_bytes() bytes. The pointer of a static input is ignored unless NeedsStatic.
+  // to scratch_bytes() bytes. The pointer of a static input is ignored unless NeedsStatic is true
+  // for this input.
   virtual absl::Status Run(absl::Span<void* const> inputs, absl::Span<void* const> outputs,
                            void* scratch) = 0;
   virtual size_t scratch_bytes() const { return 0; }
@@ -76,9 +77,10 @@ class Kernel {
   virtual size_t packed_bytes() const { return 0; }
   // The part of packed_bytes() that runs only read: weights in the kernel's layout.
   virtual std::vector<absl::Span<const char>> PackedWeights() const { return {}; }
-  // Whether Run reads static input i. Otherwise the kernel has its own copy of the values.
+  // Whether Run reads the static input with the given number. Otherwise the kernel has its own copy
+  // of the values.
   virtual bool NeedsStatic(int) const { return true; }
-  // How the kernel computes, for people; may be empty. KernelTiming::note shows this text.
+  // A text for people about how the kernel computes; may be empty. KernelTiming::note shows it.
   virtual std::string note() const { return ""; }
   // The library kernel inside a kernel made by WithDefinition; otherwise this kernel.
   virtual const Kernel* library() const { return this; }
@@ -87,6 +89,7 @@ class Kernel {
 // Values of static inputs, by index into spec.inputs; empty handles for other inputs.
 using StaticValues = std::vector<Tensor>;
 
+// The definition of one kind of kernel.
 struct KernelDef {
   std::string name;
   std::vector<std::string> ops;  // names of the operators that its head may have
@@ -94,8 +97,8 @@ struct KernelDef {
   bool (*accepts)(const Node& node) = nullptr;
   // Whether `user` may be fused behind the last node. `user` is the only user of that node's output
   // or the first node of an activation pair (IsActivationPair). For the kernel of integer products,
-  // it may also be one of several element-wise nodes that read the output on several ways, which
-  // join in one node. nullptr: never.
+  // `user` may also belong to a small graph of element-wise nodes that starts at this output and
+  // ends in one node, such as a GELU in five operators. nullptr: never.
   bool (*fuses)(const CpuKernelSpec& spec, const Node& user) = nullptr;
   // Whether the kernel may also fuse users that change the element type.
   bool fuses_casts = false;
@@ -120,28 +123,30 @@ struct KernelDef {
   // users of output 0 prefer; empty if they have no preference. If `wanted` is not dense, only a
   // kernel that can write any strides follows it.
   void (*layouts)(CpuKernelSpec& spec, const Strides& wanted) = nullptr;
-  // strided_output: whether output 0 may be written with `strides`: they have gaps, but the same
+  // strided_output: whether output 0 may be written with `strides`, which have gaps, but the same
   // order of dimensions as the output's own strides. strided_input: whether operand `operand` of
   // nodes[node] may be read with gaps. nullptr: never.
   bool (*strided_output)(const CpuKernelSpec& spec, const Strides& strides) = nullptr;
   bool (*strided_input)(const std::vector<NodePtr>& nodes, int node, int operand) = nullptr;
+  // Builds the kernel. Unimplemented if the kernel cannot compute this spec (see BuildKernel).
   absl::StatusOr<std::unique_ptr<Kernel>> (*build)(const CpuKernelSpec& spec,
                                                    const StaticValues& statics) = nullptr;
-  // Returns what another kernel has packed from the same weights; nullptr if there is none. If it
-  // returns an object, it sets the elements of *needed (one for each input) to false for static
-  // inputs that `build` does not need: as long as the caller holds the object, `build` takes empty
-  // handles for these inputs. nullptr: kernels of this kind do not share weights in this way.
+  // Returns the object that another kernel has packed from the same weights, or nullptr if there is
+  // none. Besides an object, it gives the static inputs that `build` does not need: it sets their
+  // elements of *needed (one for each input) to false. As long as the caller holds the object,
+  // `build` takes empty handles for these inputs. nullptr: kernels of this kind do not share
+  // weights in this way.
   std::shared_ptr<const void> (*shared_weights)(const CpuKernelSpec& spec,
                                                 std::vector<bool>* needed) = nullptr;
 };
 
-// Builds the spec's kernel. If that is Unimplemented, builds a kernel that runs the definitions of
-// the spec's nodes. Errors name the kernel.
+// Builds the spec's kernel. If KernelDef::build returns Unimplemented, builds a kernel that runs
+// the definitions of the spec's nodes. Errors begin with the spec's signature.
 absl::StatusOr<std::unique_ptr<Kernel>> BuildKernel(const CpuKernelSpec& spec,
                                                     const StaticValues& statics);
 
-// The operations of the spec's operators, and the bytes that it reads and writes. Values between
-// fused operators count no bytes. An operator whose operations cannot be counted adds none.
+// The operations of the spec's operators, and the bytes that the kernel reads and writes. Values
+// between fused operators count no bytes. An operator whose operations cannot be counted adds none.
 Work WorkOf(const CpuKernelSpec& spec);
 
 // The specialized kernel that takes this application as its head; nullptr if there is none: then
@@ -154,8 +159,8 @@ const NodeTraits& NodeTraitsOf(const Node& node);
 // The cache from which NodeTraitsOf takes traits.
 NodeTraitsCache& TraitsOfThread();
 
-// The exponent, if `node` raises its elements to a known power: some powers are much faster than
-// others.
+// The exponent if `node` raises elements to one known power; otherwise nullopt. Signatures contain
+// the exponent, since some powers are much faster than others.
 std::optional<double> KnownExponentOf(const Node& node);
 
 // Whether `node` is element-wise and adds two operands; either may be broadcast.
@@ -168,17 +173,18 @@ bool IsActivationPair(const Value& v, const Node& first, const Node& second);
 // How many of `threads` threads pay off for a kernel that passes once over `floats` floats.
 int ThreadsFor(int64_t floats, int threads);
 
-// PointwiseKernel runs fused element-wise applications by their definitions, DefinitionKernel one
-// application of any other kind.
+// PointwiseKernel runs fused element-wise applications by their definitions. DefinitionKernel runs
+// one application of any other kind by its definition.
 const KernelDef& PointwiseKernel();
 const KernelDef& DefinitionKernel();
-// Copies input 0 to output 0 in another layout; has no nodes.
+// Copies input 0 to output 0 in another layout. Its spec has no nodes.
 const KernelDef& CopyKernel();
 // Executes one operator that only moves elements (a reshape, a view such as a slice or transpose,
 // or a concatenation) by copies, in plans without fusion of layout operators.
 const KernelDef& LayoutKernel();
-// A kernel that runs `library`, which must have one input and one output, on inputs that `takes`
-// accepts, and the definition of the spec's nodes on all other inputs.
+// A kernel that runs `library` on inputs that `takes` accepts, and the definition of the spec's
+// nodes on all other inputs. `library` must have one input and one output. `takes` gets the address
+// of the input's first element.
 absl::StatusOr<std::unique_ptr<Kernel>> WithDefinition(
     const CpuKernelSpec& spec, std::unique_ptr<Kernel> library,
     std::function<bool(const float* input)> takes);

@@ -1,4 +1,4 @@
-// Which rows our own kernel for softmax computes. Internal to runtime/cpu.
+// Describes the rows that our own softmax kernel (norm.cc) computes. Internal to runtime/cpu.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_ROW_SOFTMAX_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_ROW_SOFTMAX_H_
 
@@ -30,8 +30,8 @@ struct SoftmaxMatrix {
   std::optional<RowAddend> addend;  // the softmax is that of rows + addend
 };
 
-// What `kernel` computes if it is a softmax by SoftmaxRows (vectorized/softmax_rows.h); nullopt for
-// any other kernel.
+// The rows that `kernel` computes, if it is our own softmax kernel, which calls the functions of
+// vectorized/softmax_rows.h; nullopt for any other kernel. Defined in norm.cc.
 std::optional<SoftmaxMatrix> SoftmaxMatrixOf(const Kernel& kernel);
 
 }  // namespace lemma::cpu

@@ -1,6 +1,5 @@
-// Stores known factors of products in 8 bits, and finds the nodes that compute such factors. The
-// factors are 8-bit integers less their zero points, which CUDA kernels multiply as bytes on tensor
-// cores.
+// Finds products whose factors are 8-bit integers less their zero points, and stores known factors
+// of such products in 8 bits. CUDA kernels multiply these factors as bytes on tensor cores.
 #ifndef LEMMA_RUNTIME_CUDA_FUSION_BYTE_FACTORS_H_
 #define LEMMA_RUNTIME_CUDA_FUSION_BYTE_FACTORS_H_
 
@@ -19,10 +18,10 @@ namespace lemma::cuda {
 // are 0. Every value stays the same.
 Graph StoreByteFactors(const Graph& graph, NodeTraitsCache& traits);
 
-// By node: whether it widens 8-bit integers or subtracts their zero point, for products that code
-// generation multiplies as bytes, and for nothing else. Fusion puts such a node into the kernels of
-// its users, even if its value is known before the run. A zero point, one number, may have other
-// users too.
+// By node: whether the node widens 8-bit integers or subtracts their zero point, and all its users
+// belong to products that code generation multiplies as bytes. Fusion puts such a node into the
+// kernels of its users, even if its value is known before the run. A node that widens a zero point,
+// which is one number, may have other users too.
 std::vector<bool> FindByteFactors(const UseTable& uses, NodeTraitsCache& traits,
                                   const codegen::GridOptions& options);
 

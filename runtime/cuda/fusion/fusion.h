@@ -11,24 +11,26 @@
 
 namespace lemma::cuda {
 
+// The result of Fuse. Nodes are numbered by their positions in UseTable::nodes.
 struct Fusion {
-  // By node: its group; -1 for inputs, aliases, nodes of several groups, and static values that are
-  // in no group.
+  // By node: its group; -1 for inputs, aliases, and static values that are in no group. For nodes
+  // of several groups, see `groups`.
   std::vector<int> group_of;
-  // Positions of the nodes of each group, ascending. The outputs of the last node are the group's.
+  // The nodes of each group, ascending. The outputs of the last node are the outputs of the group.
   // Only nodes of `byte_factors` (see Fuse), which may be static, and factors rounded to TF32 may
-  // be in several groups; group_of is then -1, or the group whose only result the factor is.
+  // be in several groups. For such a node, group_of is -1 or, if the node's value is also stored,
+  // the group that stores it.
   std::vector<std::vector<int>> groups;
-  // By node: whether its output is its operand's memory, read in the same order: an operator that
-  // keeps the elements and their order, such as a reshape or a barrier, or a cast from 16 bits to
-  // f32 (see below).
+  // By node: whether its output lies in its operand's memory, in the same order. Such a node keeps
+  // the elements and their order, as a reshape or a barrier does, or is a cast from 16 bits to f32
+  // (see Fuse).
   std::vector<bool> is_alias;
   // By node: whether it is an offload whose value only barriers read, or a barrier that reads such
   // a value. Such a node is a copy to or from the host's memory, in a group of its own.
   std::vector<bool> is_transfer;
 };
 
-// An operator joins the group of its users if all of these hold:
+// Groups the nodes of `uses`. An operator joins the group of its users if all of these hold:
 //   * It has one result, which is no output of the graph.
 //   * Its users are in one group of fewer than 32 nodes, and one arithmetic (Domain in
 //     graph/expr/arithmetic.h) suits these nodes and the operator.
@@ -42,9 +44,10 @@ struct Fusion {
 // Exceptions: a factor of a product is stored if it can be the epilogue of another product. A cast
 // to 16 bits is stored if the group of its users contains a product.
 //
-// An operator with reductions meets the last condition if the group's other operators have none,
-// and all that stand between it and the group's result are element-wise and have the value's shape
-// (an epilogue). It also does so if the whole group is still one kernel by row
+// An operator with reductions meets the last condition in two cases. In the first case, the group
+// has no other operator with reductions, and all operators between this one and the group's result
+// (the epilogue) are element-wise and have the shape of its value. In the second case, the group
+// with this operator contains no product and is still one kernel by row
 // (kernels/codegen/grid_program.h), such as a normalization written as small operators.
 //
 // If users read an operator's result at indices that are loaded from a tensor (as in a gather), the
@@ -52,18 +55,20 @@ struct Fusion {
 // index outside its result is then outside its operands too, so the kernel can report the index.
 //
 // With a precision other than f32, a cast from 16 bits to f32 is an alias if its operand is stored
-// anyway, or if the cast joins no group: kernels read the narrow value. It is no alias if its value
-// (or an alias of it) is an output, or is copied to or from the host. With such a precision, a
-// 16-bit factor of a product is stored if scalar functions compute it; if its elements are only
-// moved, it may join the product's group.
+// anyway, or if the cast joins no group: kernels read the narrow value. The cast is no alias if its
+// value (or an alias of its value) is an output, or is copied to or from the host. With such a
+// precision, a 16-bit factor of a product is stored if scalar functions compute the factor; if an
+// operator only moves its elements, this operator may join the product's group.
 //
 // With the precision kStored, a node that rounds a factor of a product to TF32 joins the groups of
 // all its users too: the product's kernel has to see that the numbers are rounded.
 //
 // A node of `byte_factors`, from FindByteFactors (byte_factors.h) or FindUnpacking
-// (narrow_weights.h), joins the groups of all its users, unless one of them is full or cannot
-// compute it; so kernels read integers of 8 bits. A group that contains a product of such nodes
-// does not compute in f64: an operator that would change this does not join.
+// (narrow_weights.h), joins the groups of all its users, so kernels read integers of 8 bits. If the
+// group of a product cannot compute the node, the node is treated like any other node. If another
+// group cannot compute it or is full, the node's value is also stored, for this group. A group that
+// contains a product of such nodes does not compute in f64: an operator that would change this does
+// not join.
 //
 // Attention for which a streamed kernel is predicted to be faster (streamed_regions.h) is one
 // group, together with element-wise users of its result where possible. No other operator joins

@@ -1,5 +1,5 @@
-// How an application's definition reads its inputs, as fusion needs to know. Internal to
-// runtime/cuda/fusion.
+// Finds out how the definition of an application reads its inputs. Fusion decides by these facts.
+// Internal to runtime/cuda/fusion.
 #ifndef LEMMA_RUNTIME_CUDA_FUSION_READ_TRAITS_H_
 #define LEMMA_RUNTIME_CUDA_FUSION_READ_TRAITS_H_
 
@@ -12,19 +12,19 @@ namespace lemma::cuda {
 // The properties of an application's definition that fusion needs.
 struct ReadTraits {
   bool reduces = false;     // whether there is a reduction
-  bool multiplies = false;  // whether one of them is a sum of products
+  bool multiplies = false;  // whether a reduction is a sum of products
   int functions = 0;        // the number of scalar functions in the definition
   // By input: the number of reads. A read counts once for each combination of values of the
   // variables in its index, so a broadcast element counts once. Open sizes count as 1.
   std::vector<double> reads;
-  // By input: whether it is read at an index that a tensor holds, as in a gather; all true if a
-  // local is read so.
+  // By input: whether it is read at an index that a tensor holds, as in a gather. All true if a
+  // local is read at such an index.
   std::vector<bool> at_loads;
 };
 
 ReadTraits ReadTraitsOf(const Definition& definition);
 
-// How many places of `e` read the tensor.
+// The number of places in `e` that read the tensor.
 int CountReads(const ScalarExpr& e, TensorId tensor);
 
 }  // namespace lemma::cuda

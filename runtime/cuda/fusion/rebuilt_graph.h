@@ -11,7 +11,8 @@
 
 namespace lemma::cuda {
 
-// Values of a new graph in place of those of an old one.
+// Maps the values of an old graph to the values that replace them in a new graph. A value without
+// an entry is its own replacement. If Set is called again for a value, the first entry stays.
 class ValueMap {
  public:
   void Set(const Value& v, const Value& now) { map_.try_emplace(v, now); }
@@ -29,10 +30,11 @@ class ValueMap {
   absl::flat_hash_map<Value, Value> map_;  // where they differ
 };
 
-// `graph`, rebuilt in order. `rebuilt` gets an operator and the values that have replaced earlier
-// ones, and returns as many values as the operator has outputs, of the same types; they replace the
-// outputs, also in the graph's outputs and labels. If it returns none, the operator stays with its
-// old operands, even if these were replaced.
+// Returns `graph`, rebuilt in order. `rebuilt` gets an operator and the replacements of earlier
+// values. It returns one value for each output of the operator, of the same type. These values
+// replace the operator's outputs, also as outputs of the graph, and take over their labels. If
+// `rebuilt` returns no values, the operator stays with its old operands, even if these were
+// replaced.
 Graph WithNodes(const Graph& graph,
                 const std::function<std::vector<Value>(const NodePtr&, const ValueMap&)>& rebuilt);
 

@@ -10,6 +10,7 @@
 
 namespace lemma::cuda {
 
+// The result of RoundFactors.
 struct RoundedFactors {
   Graph graph;
   // The number of operators whose factors are rounded. With kF32 and kStored, which round nothing:

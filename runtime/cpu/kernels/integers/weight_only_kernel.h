@@ -1,8 +1,9 @@
-// The kernel of weight-only quantized products: a few rows of floats times a matrix of weights that
-// are known small integers times known scales, and the element-wise applications behind it.
+// The kernel of weight-only quantized products. It multiplies a few rows of floats by a matrix of
+// weights, and computes the element-wise applications behind the product. Each weight is a known
+// small integer times a known scale.
 //
 // The weights stay integers in memory (narrow_weights.h), since the time of the product is the time
-// to read them. More rows go to the product of floats, which uses each float weight more often.
+// to read them. If there are more rows, the kernel that multiplies float weights is faster.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_WEIGHT_ONLY_KERNEL_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_WEIGHT_ONLY_KERNEL_H_
 
@@ -22,17 +23,17 @@ struct WeightOnlyProduct {
   std::vector<NodePtr> nodes;
 };
 
-// `head` as such a product; nullopt if it is another application, has too many rows or too small a
-// weight, or if the machine gains nothing.
+// `head` as such a product. nullopt if `head` is another application, has more than 8 rows or fewer
+// than 65,536 weights, or if the processor has no VNNI (kernels::BestIntegerIsa).
 std::optional<WeightOnlyProduct> WeightOnlyProductOf(const Node& head);
 
-// The nodes of this kernel's spec include WeightOnlyProduct::nodes, so its inputs include the
-// integers and scales, not the weight.
+// The definition of the kernel. The nodes of its spec include WeightOnlyProduct::nodes, so the
+// spec's inputs include the integers and the scales, not the weight.
 const KernelDef& WeightOnlyKernel();
 
-// The bits of a packed integer of the product `head`: 4, 8 or, if it is stored as a float, 32. This
-// is an estimate: 8-bit constants count as 8 bits, whatever their values. The kernel packs by the
-// values.
+// An estimate of the bits in which the kernel of `head` stores a weight: 4, 8, or 32 for a float.
+// It is also 32 if `head` is no such product. Constants of an 8-bit type count as 8 bits, whatever
+// their values; the kernel itself looks at the values.
 int WeightBitsOf(const Node& head);
 
 // The weights of a kernel that WeightOnlyKernel() built; nullptr for another kernel. They live as

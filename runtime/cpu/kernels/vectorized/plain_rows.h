@@ -1,4 +1,5 @@
-// Checks assumptions that libraries' kernels make about infinite and NaN operands.
+// Checks assumptions that kernels of libraries make about their operands: that elements are not
+// NaN, not infinite, or not too large.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_VECTORIZED_PLAIN_ROWS_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_VECTORIZED_PLAIN_ROWS_H_
 
@@ -6,7 +7,8 @@
 
 namespace lemma::kernels {
 
-// Whether each row contains a finite number, no NaN and no +infinity. Rows are contiguous.
+// Whether no element is NaN or +infinity, and each row has at least one finite element. Rows are
+// contiguous.
 bool HasPlainRows(const float* x, int64_t rows, int64_t columns);
 
 // Whether every number is greater than -infinity; false if any is NaN.
