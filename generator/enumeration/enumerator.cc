@@ -30,7 +30,7 @@ Enumerator::Enumerator(OperatorSet* set, const EnumeratorOptions& options)
   const std::vector<Input>& inputs = set_->inputs();
   for (size_t k = 1; k < inputs.size(); ++k) {
     uint64_t mask = 0;
-    for (size_t i = 0; i + k < inputs.size(); ++i) {
+    for (size_t i = 0; i + k < inputs.size() && i < 64; ++i) {
       if (inputs[i].group == inputs[i + k].group) mask |= uint64_t{1} << i;
     }
     if (mask == 0) break;
@@ -42,6 +42,14 @@ Enumerator::Enumerator(OperatorSet* set, const EnumeratorOptions& options)
 }
 
 absl::Status Enumerator::Run() {
+  constexpr size_t kMostInputs = 64, kMostVariants = 256;
+  if (set_->inputs().size() > kMostInputs || set_->variants().size() > kMostVariants) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the operator set has ", set_->inputs().size(), " inputs and ",
+                     set_->variants().size(), " variants of operators; there can be ", kMostInputs,
+                     " and ", kMostVariants));
+  }
+  if (options_.threads < 1) return absl::InvalidArgumentError("at least one thread is needed");
   if (options_.max_ops < 1 || options_.max_ops > kMostOps) {
     return absl::InvalidArgumentError(
         absl::StrCat("graphs of 1 to ", kMostOps, " operators can be enumerated"));

@@ -134,6 +134,9 @@ absl::Status Journal::Read(const std::string& bytes) {
     rest.remove_prefix(kHeadBytes + length);
     end_ += static_cast<int64_t>(kHeadBytes + length);
   }
+  // Not the begin of a first record, whose length takes less than five bytes: another file.
+  const bool has_numbers = rest.find_first_not_of('\0') != absl::string_view::npos;
+  if (end_ == 0 && has_numbers && (rest.size() < 5 || rest[4] != '\0')) return damaged;
   return absl::OkStatus();
 }
 

@@ -111,7 +111,7 @@ class CertificateReader {
     return Take("\n");
   }
 
-  // fixed NAME f32[2,3] 1 2 3 …
+  // fixed NAME i64[2,3] 1 2 3 …
   absl::Status Fixed() {
     constexpr char kForm[] = "fixed NAME TYPE INTEGERS";
     auto tokens = text::Tokenize(Until("\n"), "");
@@ -124,10 +124,12 @@ class CertificateReader {
       return is;
     };
     auto integer = [&](int64_t* value) {
-      const int64_t sign = punct("-") ? -1 : 1;
+      const bool is_negative = punct("-");
       if (at >= tokens->size() || (*tokens)[at].kind != text::Token::Kind::kInt) return false;
-      *value = static_cast<int64_t>((*tokens)[at++].integer) * sign;
-      return true;
+      const uint64_t magnitude = (*tokens)[at++].integer;
+      const uint64_t most = std::numeric_limits<int64_t>::max();
+      *value = static_cast<int64_t>(is_negative ? 0 - magnitude : magnitude);
+      return magnitude <= (is_negative ? most + 1 : most);
     };
     if (tokens->size() < 5) return Expected(kForm);
     const std::string name = (*tokens)[at++].text;

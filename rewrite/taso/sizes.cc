@@ -219,7 +219,7 @@ bool SizeSolver::Mentions(const Size& size, int symbol) const {
 }
 
 Size SizeSolver::Reduced(Size size) const {
-  if (size.terms().empty()) return size;
+  if (size.terms().empty() || size.overflowed()) return size;
   Size::Monomial common = size.terms().begin()->first;
   uint64_t content = 0;
   for (const auto& [monomial, coefficient] : size.terms()) {

@@ -63,10 +63,12 @@ std::optional<Chain> ChainOf(const Value& v) {
   return chain;
 }
 
-// `node` with `argument` as its dynamic operand; empty unless it applies the same function.
+// `node` with `argument` as its dynamic or only operand; empty unless it applies the same function.
 Value Reapplied(const Node& node, const Value& argument) {
   std::vector<Value> inputs = node.inputs();
-  inputs[*ArgumentOf(node)] = argument;
+  const std::optional<size_t> at = ArgumentOf(node);
+  if (!at && inputs.size() != 1) return {};
+  inputs[at.value_or(0)] = argument;
   const auto made = ApplyOp(node.op().name, std::move(inputs), node.attrs());
   if (!made.ok() || made->front().shape() != argument.shape() ||
       made->front().dtype() != node.type(0).dtype) {

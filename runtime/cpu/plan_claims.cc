@@ -116,7 +116,7 @@ absl::Status CheckClaim(const KernelClaim& claim, uint64_t seed) {
     if (std::isfinite(a)) scale = std::max(scale, std::abs(a));
     if (a == b || (std::isnan(a) && std::isnan(b))) continue;
     const double difference = std::abs(a - b);
-    largest = difference <= largest ? largest : difference;  // NaN too
+    largest = std::isnan(difference) ? HUGE_VAL : std::max(largest, difference);
   }
   if (largest <= (claim.has_constants ? 1e-5 : 1e-6) * scale) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("the kernel computes something else: off by ",

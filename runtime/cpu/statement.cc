@@ -432,8 +432,8 @@ absl::StatusOr<Graph> StatementOfRows(const CpuKernelSpec& spec, const SoftmaxMa
     const CpuKernelSpec::Operand& addend = spec.inputs[index];
     Place to;
     for (const RowAddend::Dim& dim : matrix.addend->dims) {
-      to.shape.push_back(dim.stride == 0 ? 1 : dim.size);
-      to.strides.push_back(dim.stride == 0 ? 1 : dim.stride);
+      to.shape.push_back(dim.is_broadcast ? 1 : dim.size);
+      to.strides.push_back(dim.stride);
     }
     to.shape.push_back(matrix.columns);
     to.strides.push_back(1);

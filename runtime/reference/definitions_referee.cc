@@ -82,7 +82,11 @@ double DefinitionsReferee::Distance(const std::vector<Tensor>& actual, size_t ou
 
 bool DefinitionsReferee::IsSensitive(const std::vector<Tensor>& actual, size_t output) const {
   double own = 0;
-  for (uint64_t k = 0; k < 8; ++k) own = std::max(own, Distance(Disturbed(k), output));
+  for (uint64_t k = 0; k < 8; ++k) {
+    const std::vector<Tensor> disturbed = Disturbed(k);
+    if (disturbed.empty()) return false;
+    own = std::max(own, Distance(disturbed, output));
+  }
   return Distance(actual, output) <= kAsFar * own;
 }
 
@@ -97,8 +101,9 @@ bool DefinitionsReferee::AgreesNearby(const Execution& run, size_t output) const
 }
 
 bool DefinitionsReferee::Overflows(const std::vector<Tensor>& actual, size_t output) const {
-  return AgreesWhereFinite(actual[output], (*expected_)[output], tolerances_[output]) &&
-         *NearsOverflow(graph_, inputs_);
+  if (!AgreesWhereFinite(actual[output], (*expected_)[output], tolerances_[output])) return false;
+  const auto nears = NearsOverflow(graph_, inputs_);
+  return nears.ok() && *nears;
 }
 
 bool DefinitionsReferee::AgreesInFloat(const std::vector<Tensor>& actual, size_t output) const {
@@ -122,7 +127,8 @@ bool DefinitionsReferee::AgreesInFloat(const std::vector<Tensor>& actual, size_t
 
 // The outputs if each operator's operands are disturbed by up to the tolerance that
 // runtime/tolerance.h allows them, and its result by that of its largest element: the error that a
-// stable computation in f32 may have, however sensitive it is to its operands.
+// stable computation in f32 may have, however sensitive it is to its operands. Empty if a node has no
+// definition, as an opaque one.
 std::vector<Tensor> DefinitionsReferee::Disturbed(uint64_t seed) const {
   std::mt19937_64 random(seed);
   std::uniform_real_distribution<double> share(-1, 1);
@@ -137,7 +143,9 @@ std::vector<Tensor> DefinitionsReferee::Disturbed(uint64_t seed) const {
     for (Tensor& operand : operands) {
       if (error > 0) operand = Nearby({operand}, random(), error)[0];
     }
-    const std::vector<Tensor> results = *EvaluateNode(*node, operands);
+    const auto evaluated = EvaluateNode(*node, operands);
+    if (!evaluated.ok()) return {};
+    const std::vector<Tensor>& results = *evaluated;
     for (int k = 0; k < node->num_outputs(); ++k) {
       const Tensor& result = results[k];
       std::vector<double> numbers = result.ToDoubles();

@@ -110,6 +110,27 @@ TEST(OperatorImport, ScaledSizesAreThoseOfOnnx) {
   }
 }
 
+// Positions are f32 numbers: 18 / 1.2 is less than 15, since 1.2 is rounded up.
+TEST(OperatorImport, NearestElementsAreThoseOfOnnxRuntime) {
+  EXPECT_THAT(Made("g (float[18] x) => (float[21] y) { y = Upsample<scales = [1.2]>(x) }", 7),
+              HasSubstr("[0, 0, 1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 10, 10, 11, 12, 13, 14, 14, 15, 16]"));
+  // Exact positions stay a formula.
+  EXPECT_THAT(Made("g (float[18] x) => (float[27] y) { y = Upsample<scales = [1.5]>(x) }", 7),
+              HasSubstr("y = resize_nearest(x) {add = [0], by = [3], mul = [2], sizes = [27]}"));
+}
+
+TEST(OperatorImport, ResizeOfSet10ShowsTheGreaterPositionWhereItShrinks) {
+  const auto resized = [](const std::string& scales, const std::string& sizes) {
+    return Made("g (float[2,4] x) => (float" + sizes + " y) { s = Constant<value_floats = " +
+                    scales + ">() y = Resize(x, s) }",
+                10);
+  };
+  EXPECT_THAT(resized("[0.5,0.75]", "[1,3]"),
+              HasSubstr("y = resize_nearest(x) {add = [0, 2], by = [1, 3], mul = [1, 4], "
+                        "sizes = [1, 3]}"));
+  EXPECT_THAT(resized("[2.0,2.0]", "[4,8]"), HasSubstr("by = [2, 2]"));
+}
+
 TEST(OperatorImport, EveryWayToDoubleElementsIsOne) {
   const char expected[] =
       "y = resize_nearest(x) {add = [0, 0], by = [1, 2], mul = [1, 1], sizes = [2, 6]}";

@@ -73,6 +73,12 @@ constexpr const char* kGraphs[] = {
     R"(graph g(x: f32[2,3,5,20], m: f32[3,1,20]) {
       t = neg(x) k = reshape(m) {shape = [1,3,1,20]} s = add(k, t) y = softmax(s) {axis = 3}
       return y })",
+    R"(graph g(x: f32[2,3,5,20], m: f32[3,1,20]) {
+      t = neg(x) e = expand(m) {shape = [2,3,5,20]} s = add(t, e) y = softmax(s) {axis = 3}
+      return y })",
+    R"(graph g(x: f32[2,3,5,20], m: f32[1,3,1,20]) {
+      t = neg(x) e = expand(m) {shape = [1,3,5,20]} s = add(t, e) y = softmax(s) {axis = 3}
+      return y })",
     R"(graph g(x: f32[1,6,3,2]) { y = lrn(x) {size = 3} return y })",
     R"(graph g(x: f32[4,3], w: weight f32[3,5]) {
       k = constant f32[] fill 8.0 p = matmul(x, w) y = div(p, k) return y })",

@@ -53,6 +53,7 @@ absl::StatusOr<std::vector<ResizeAxis>> FromScales(const std::vector<double>& sc
     if (!(size < 1e9f)) return absl::InvalidArgumentError(absl::StrCat("scale ", scales[i]));
     axis.output_size = static_cast<int64_t>(size);
     axis.scale = *scale;
+    axis.given_scale = static_cast<float>(scales[i]);
   }
   return result;
 }
@@ -91,8 +92,10 @@ absl::StatusOr<std::vector<ResizeAxis>> FromSizes(const std::vector<int64_t>& si
   for (int64_t d : axes) {
     ResizeAxis& axis = result[d];
     axis.scale = chosen;
-    // Rounded to nearest, halves up.
-    axis.output_size = (2 * chosen.first * axis.input_size + chosen.second) / (2 * chosen.second);
+    // Rounded to nearest, halves up; the scale and the product are f32, as in ONNX.
+    const float scale = static_cast<float>(chosen.first) / static_cast<float>(chosen.second);
+    axis.output_size =
+        static_cast<int64_t>(std::round(scale * static_cast<float>(axis.input_size)));
     if (axis.output_size > kMaxLength) {
       return absl::InvalidArgumentError(
           absl::StrCat("dimension ", d, " becomes ", axis.output_size));

@@ -21,6 +21,7 @@ struct ResizeAxis {
   // `input_size`. With a keep_aspect_ratio_policy other than "stretch", all resized axes have the
   // least of these fractions ("not_larger") or the greatest ("not_smaller").
   std::pair<int64_t, int64_t> scale = {1, 1};
+  float given_scale = 0;  // the scale as the node gives it; 0 if the node gives none for this axis
   // The part of x that the result shows, for tf_crop_and_resize: 0 and 1 are the ends of x.
   double begin = 0, end = 1;
 

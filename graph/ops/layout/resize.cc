@@ -2,7 +2,11 @@
 // constant weights, built at import.
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_join.h"
 #include "graph/gradient_builder.h"
@@ -82,6 +86,9 @@ std::vector<Value> ResizeNearestGradient(GradientBuilder& f) {
   return {dx};
 }
 
+// The nearest_mode of Upsample, and of Resize in set 10.
+constexpr char kSimple[] = "simple";
+
 // The element that a position p/q is rounded to, always as floor((i*mul + add) / by).
 struct Linear {
   int64_t mul = 1, add = 0, by = 1;
@@ -143,23 +150,86 @@ Linear Simplest(const Linear& given, int64_t input, int64_t output) {
   return same(proportional) ? proportional : given;
 }
 
+// The element that ONNX Runtime shows as element i: it computes positions in f32. nullopt for a mode
+// in which positions do not depend on the given scale alone.
+std::optional<int64_t> InFloats(const ResizeAxis& axis, int64_t i, const std::string& mode,
+                                const std::string& rounding) {
+  const float scale = axis.given_scale;
+  float at = static_cast<float>(i);
+  if (mode == "asymmetric") {
+    at = at / scale;
+  } else if (mode == "half_pixel" || (mode == "pytorch_half_pixel" && axis.output_size > 1)) {
+    at = (at + 0.5f) / scale - 0.5f;
+  } else if (mode == "tf_half_pixel_for_nn") {
+    at = (at + 0.5f) / scale;
+  } else {
+    return std::nullopt;
+  }
+  if (rounding == "floor") at = std::floor(at);
+  if (rounding == "ceil") at = std::ceil(at);
+  if (rounding == "round_prefer_ceil") at = std::floor(at + 0.5f);
+  if (rounding == "round_prefer_floor") at = std::ceil(at - 0.5f);
+  return static_cast<int64_t>(at);
+}
+
+// The elements along an axis by InFloats, if some are not those of `form`.
+std::optional<std::vector<int64_t>> OtherInFloats(const ResizeAxis& axis, const Linear& form,
+                                                  const std::string& mode,
+                                                  const std::string& rounding) {
+  constexpr int64_t kMost = int64_t{1} << 26;
+  if (axis.given_scale == 0 || axis.output_size > kMost) return std::nullopt;
+  std::vector<int64_t> elements;
+  bool differ = false;
+  for (int64_t i = 0; i < axis.output_size; ++i) {
+    const std::optional<int64_t> element = InFloats(axis, i, mode, rounding);
+    if (!element) return std::nullopt;
+    const auto inside = [&](int64_t k) {
+      return std::min(std::max<int64_t>(k, 0), axis.input_size - 1);
+    };
+    elements.push_back(inside(*element));
+    differ = differ || elements.back() != inside(form.At(i));
+  }
+  if (!differ) return std::nullopt;
+  return elements;
+}
+
 absl::StatusOr<Value> ResizeNearest(OnnxImport& node, const Value& x,
                                     const std::vector<ResizeAxis>& axes,
                                     const std::string& coordinates, const std::string& rounding) {
   std::vector<int64_t> sizes, mul, add, by;
-  for (const ResizeAxis& axis : axes) {
+  std::map<int64_t, std::vector<int64_t>> gathered;  // by axis
+  for (size_t d = 0; d < axes.size(); ++d) {
+    const ResizeAxis& axis = axes[d];
     Linear form;
+    int64_t size = axis.output_size;
     if (!axis.Keeps()) {
+      // Before set 11, the greater position counts where the axis shrinks.
+      std::string how = rounding;
+      if (rounding == kSimple) how = axis.scale.first < axis.scale.second ? "ceil" : "floor";
       LEMMA_ASSIGN_OR_RETURN(Linear position, SourcePosition(node, axis, coordinates));
-      LEMMA_ASSIGN_OR_RETURN(form, Rounded(node, position, rounding));
+      LEMMA_ASSIGN_OR_RETURN(form, Rounded(node, position, how));
       form = Simplest(form, axis.input_size, axis.output_size);
+      if (auto elements = OtherInFloats(axis, form, coordinates, how)) {
+        gathered[static_cast<int64_t>(d)] = *std::move(elements);
+        form = Linear();
+        size = axis.input_size;
+      }
     }
-    sizes.push_back(axis.output_size);
+    sizes.push_back(size);
     mul.push_back(form.mul);
     add.push_back(form.add);
     by.push_back(form.by);
   }
-  return node.Op("resize_nearest", {x}, {{"sizes", sizes}, {"mul", mul}, {"add", add}, {"by", by}});
+  Value y = x;
+  if (gathered.empty() || sizes != x.shape()) {
+    LEMMA_ASSIGN_OR_RETURN(y, node.Op("resize_nearest", {x}, {{"sizes", sizes}, {"mul", mul},
+                                                              {"add", add}, {"by", by}}));
+  }
+  for (auto& [axis, elements] : gathered) {
+    LEMMA_ASSIGN_OR_RETURN(
+        y, node.Op("gather", {y, node.Constant(Tensor::Ints(elements))}, {{"axis", axis}}));
+  }
+  return y;
 }
 
 // The element nearest to a position that need not be a small fraction.
@@ -316,10 +386,11 @@ absl::StatusOr<std::vector<Value>> ImportResize(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(std::string coordinates, node.String("coordinate_transformation_mode",
                                                               old ? "asymmetric" : "half_pixel"));
   LEMMA_ASSIGN_OR_RETURN(std::string rounding,
-                         node.String("nearest_mode", old ? "floor" : "round_prefer_floor"));
+                         node.String("nearest_mode", old ? kSimple : "round_prefer_floor"));
+  if (!old && rounding == kSimple) return node.Unsupported("nearest_mode simple");
   auto read = ReadResizeAxes(node, x.shape());
   if (absl::IsUnimplemented(read.status()) && IsSymbolic(x.shape())) {
-    return ResizeSymbolic(node, x, coordinates, rounding);
+    return ResizeSymbolic(node, x, coordinates, rounding == kSimple ? "floor" : rounding);
   }
   LEMMA_ASSIGN_OR_RETURN(const std::vector<ResizeAxis> axes, std::move(read));
   LEMMA_ASSIGN_OR_RETURN(const double outside, node.Float("extrapolation_value", 0));

@@ -54,9 +54,10 @@ bool UsesRowSoftmax() {
 }
 
 // By dimension of the sum: the stride along which operand `i` of a sum of two is read, if the
-// operand has these strides.
-Strides StridesInSum(const Node& sum, size_t i, const Strides& strides) {
-  Strides result(sum.type(0).shape.size(), 0);
+// operand has these strides; nullopt along dimensions of which it is broadcast.
+std::vector<std::optional<int64_t>> StridesInSum(const Node& sum, size_t i,
+                                                 const Strides& strides) {
+  std::vector<std::optional<int64_t>> result(sum.type(0).shape.size());
   const Value& operand = sum.inputs()[i];
   const std::vector<int>& dims = NodeTraitsOf(sum).element->dims[i];
   // An operand of the sum's rank is read at 0 along dimensions of size 1.
@@ -90,9 +91,15 @@ bool FusesSumBefore(const Node& head, const Node& sum) {
   }
   if (rows < 0 || sum.inputs()[0] == sum.inputs()[1]) return false;
   const std::vector<int>& dims = NodeTraitsOf(sum).element->dims[static_cast<size_t>(1 - rows)];
-  const int rank = sum.inputs()[static_cast<size_t>(1 - rows)].type().rank();
-  const bool has_dims = rank == last + 1 || static_cast<size_t>(rank) == dims.size();
-  return has_dims && !dims.empty() && dims.back() == last;
+  const Shape& addend = sum.inputs()[static_cast<size_t>(1 - rows)].shape();
+  const bool has_rank = static_cast<int>(addend.size()) == last + 1;
+  if (!has_rank && addend.size() != dims.size()) return false;
+  // An operator of one's own may read only a part of its operand.
+  for (size_t k = 0; k < dims.size(); ++k) {
+    const auto d = static_cast<size_t>(dims[k]);
+    if (addend[has_rank ? d : k] != sum.type(0).shape[d]) return false;
+  }
+  return !dims.empty() && dims.back() == last;
 }
 
 // The rows row-major, and the columns of the addend contiguous.
@@ -173,13 +180,15 @@ SoftmaxMatrix MatrixOf(const CpuKernelSpec& spec) {
   matrix.input = spec.InputIndex(sum.inputs()[rows]);
   RowAddend& addend = matrix.addend.emplace();
   addend.input = spec.InputIndex(sum.inputs()[1 - rows]);
-  const Strides strides =
+  const std::vector<std::optional<int64_t>> strides =
       StridesInSum(sum, 1 - rows, spec.inputs[static_cast<size_t>(addend.input)].strides);
   for (size_t d = 0; d + 1 < type.shape.size(); ++d) {
-    const RowAddend::Dim dim = {type.shape[d], strides[d]};
+    const RowAddend::Dim dim = {type.shape[d], strides[d].value_or(0), !strides[d].has_value()};
     if (dim.size == 1) continue;
-    if (!addend.dims.empty() && addend.dims.back().stride == dim.size * dim.stride) {
-      addend.dims.back() = {addend.dims.back().size * dim.size, dim.stride};
+    const RowAddend::Dim* outer = addend.dims.empty() ? nullptr : &addend.dims.back();
+    if (outer != nullptr && outer->stride == dim.size * dim.stride &&
+        outer->is_broadcast == dim.is_broadcast) {
+      addend.dims.back() = {outer->size * dim.size, dim.stride, dim.is_broadcast};
     } else {
       addend.dims.push_back(dim);
     }

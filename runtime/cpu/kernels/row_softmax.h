@@ -14,7 +14,8 @@ namespace lemma::cpu {
 // contiguous.
 struct RowAddend {
   struct Dim {
-    int64_t size = 0, stride = 0;  // stride: in elements; 0 if the addend is broadcast along it
+    int64_t size = 0, stride = 0;  // stride: in elements
+    bool is_broadcast = false;     // the addend has one element along it; the stride is 0
   };
   int input = 0;          // its index in the spec's inputs
   std::vector<Dim> dims;  // of the rows; the product of the sizes is the number of rows
