@@ -13,7 +13,7 @@ namespace lemma::codegen {
 // lies at offset + p * batch_stride + i + j * leading or, if transposed, at
 // offset + p * batch_stride + i * leading + j.
 struct GemmMatrix {
-  int argument = -1;  // index of the kernel's argument; -1: there is no such matrix (C only)
+  int argument = -1;  // index of the kernel's argument; -1: there is no matrix (allowed for C only)
   int64_t offset = 0;
   bool transposed = false;
   int64_t leading = 0;

@@ -13,18 +13,18 @@
 //     any layout, and their gradients), with the factors in shared memory. The kernel includes
 //     computations on the sum (bias, activation, residual) and on the factors. If the precision
 //     is not f32, products run on tensor cores (mma.sync); in the precision `stored`, only those
-//     whose factors need no rounding (product_precision.h). If then both factors are tensors of one
-//     16-bit type, sm_90 multiplies them by warpgroup (wgmma), and the copy engine (TMA) fetches
-//     the tiles. From sm_80 on, products of 8-bit integers, less their zero points, run on tensor
-//     cores in any precision, if their sums are exact.
+//     whose factors need no rounding (product_precision.h). If, in addition, both factors are
+//     tensors of one 16-bit type, sm_90 multiplies them by warpgroup (wgmma), and the copy engine
+//     (TMA) fetches the tiles. From sm_80 on, products of 8-bit integers, less their zero points,
+//     run on tensor cores in any precision, if their sums are exact.
 //   * streamed: attention, that is, a product whose first factor is the softmax of another
 //     product's results (the scores). The kernel multiplies by warpgroup and keeps a tile of the
 //     scores in registers. Only on sm_90, in a precision other than f32, and for tensors of one
 //     16-bit type.
 //
 // Sums are reassociated, but the kernel fixes their order, so two runs give the same bits. In a
-// tiled sum, a factor that a guard excludes (as padding does) counts as 0; its term is still
-// computed, and is NaN if the other factor is infinite or NaN.
+// tiled sum, a factor that a guard excludes (as padding does) counts as 0. The term is still
+// computed, so it is NaN if its other factor is infinite or NaN.
 #ifndef LEMMA_KERNELS_CODEGEN_GRID_PROGRAM_H_
 #define LEMMA_KERNELS_CODEGEN_GRID_PROGRAM_H_
 
@@ -67,9 +67,9 @@ struct GridKernel {
   // Their memory must be row-major and aligned to 256 bytes.
   std::vector<int> reads;
   std::vector<int> writes;  // slots that are written; their pointers follow those of `reads`
-  // If true, the next argument points to an int. A read outside its tensor gives 0.
-  // Such a read sets this int to 1 if one of its indices depends on loaded elements, and otherwise
-  // to 2: then the definition is wrong.
+  // If true, the next argument points to an int. A read outside its tensor gives 0 and sets this
+  // int: to 1 if an index of the read depends on loaded elements, otherwise to 2. A 2 means that
+  // the definition is wrong.
   bool checks = false;
   // The last arguments are maps of these tensors (BulkMap in prelude.cuh), one for each.
   std::vector<BulkSource> bulk;
@@ -94,8 +94,9 @@ struct GridProgram {
   std::vector<GridSlot> slots;
   std::vector<int> outputs;         // slots of the outputs, in order
   std::vector<GridKernel> kernels;  // in the order of their launches
-  // The only output must be given the memory of this input, since the kernels write only elements
-  // that differ from the input's (update_in_place.h). -1: the kernels write every element.
+  // The number of an input whose memory must be given to the only output, since the kernels write
+  // only elements that differ from the input's (update_in_place.h). -1: the kernels write every
+  // element.
   int kept = -1;
 };
 
@@ -112,14 +113,16 @@ struct GridOptions {
   ProductPrecision precision = ProductPrecision::kF32;
   // The device's compute capability, 90 for sm_90; decides which instructions products may use.
   int architecture = kWarpgroupArchitecture;
-  // For measurements: forces a streamed kernel wherever one is possible, with the tile of
-  // StreamTiles that has these rows and keys; if none has, with the tile as without this option.
+  // For measurements: if set, attention is streamed wherever a streamed kernel is possible
+  // (runtime/cuda/fusion/streamed_regions.h), with the tile of StreamTiles that has these rows and
+  // keys. If no tile has them, the tile is chosen as without this option.
   std::optional<StreamTile> stream;
 };
 
-// InvalidArgument if a size is not constant or the definition is malformed. Unimplemented if a
-// tensor's element type is a small float or an integer of 4 or 2 bits. The kernels compute in the
-// number type that ArithmeticFor (graph/expr/arithmetic.h) gives.
+// The program that computes `definition`. InvalidArgument if a size is not constant or the
+// definition is malformed. Unimplemented if a tensor's element type is a small float or an integer
+// of 4 or 2 bits. The kernels compute in the number type that ArithmeticFor
+// (graph/expr/arithmetic.h) gives.
 absl::StatusOr<GridProgram> MakeGridProgram(const Definition& definition,
                                             const GridOptions& options = {});
 
@@ -131,8 +134,9 @@ bool IsOneKernel(const Definition& definition);
 // otherwise.
 std::optional<StreamSize> StreamedSize(const Definition& definition, const GridOptions& options);
 
-// Whether `definition` only reads its one input in order: output element i is input element i, in
-// row-major order.
+// Whether element i of the only output is element i of the only input, both in row-major order,
+// apart from a change of the element type. False if the definition has a local tensor or the output
+// has no elements.
 bool KeepsOrder(const Definition& definition);
 
 // Whether `definition` can be lowered to loop nests after its locals are substituted

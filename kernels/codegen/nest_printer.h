@@ -28,7 +28,7 @@ bool FitsInt(const loops::Nest& nest);
 // scope for each block of code, asks for values, closes the scopes and joins the blocks.
 class NestPrinter {
  public:
-  // The reads of a reduction that load several elements along its last axis at once.
+  // Which reads of a reduction load several elements along the reduction's last axis at once.
   struct ReductionPack {
     std::vector<int> reads;  // nodes
     int width = 1;           // elements that a thread takes at once; 1: one by one
@@ -36,8 +36,8 @@ class NestPrinter {
   struct Options {
     Number number = Number::kFloat;  // the arithmetic of values
     bool wide = false;               // 64-bit indices
-    // The beginning of every name except the names of slots. Nests that are printed into one kernel
-    // need different prefixes.
+    // Every name except the names of slots begins with this text. Nests that are printed into one
+    // kernel need different prefixes.
     std::string prefix;
     // The number of threads that compute a cooperative reduction (SetCooperative) together: 32 (a
     // warp), or all threads of the block. 1: no reduction is cooperative.

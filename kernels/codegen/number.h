@@ -18,12 +18,13 @@ Number NumberFor(const Definition& definition);
 // "float", "double", "int64".
 const char* TypeName(Number number);
 
-// `value` as a constant of kernel source. A kFloat is rounded to nearest, and is infinite if
-// `value` is too large; a kDouble is exact; a kInteger is truncated and saturated, and 0 for NaN.
+// `value` as a constant of kernel source. For kFloat, the value is rounded to nearest, and is
+// infinite if it is too large. For kDouble, it is exact. For kInteger, it is truncated and
+// saturated; NaN gives 0.
 std::string Literal(double value, Number number);
 
-// A reduction in kernel source (prelude.cuh): its function of two numbers ("fn_add"), the template
-// argument that stands for it ("Sum"), and its neutral element, with which it starts.
+// A reduction in kernel source (prelude.cuh): the name of its function of two numbers ("fn_add"),
+// its name as a template argument ("Sum"), and its neutral element, with which it starts.
 const char* ReduceFunction(ReduceKind kind);
 const char* ReduceName(ReduceKind kind);
 double IdentityOf(ReduceKind kind);

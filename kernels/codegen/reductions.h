@@ -14,10 +14,11 @@
 namespace lemma::codegen {
 
 // Returns `e` with one shared node for reductions that are equal up to the names of their
-// variables. Leaves guarded reductions as they are: those in a branch of a select or in the body of
-// a reduction with a guard. A reduction's own guard does not count.
+// variables. Guarded reductions stay as they are. Here and below, a reduction is guarded if it is
+// in a branch of a select or in the body of a reduction with a guard; its own guard does not count.
 ScalarExpr ShareReductions(const ScalarExpr& e);
 
+// Whether `e` contains a reduction, guarded or not.
 bool HasReduction(const ScalarExpr& e);
 
 // Whether `e` is an application of `fn`.
@@ -27,8 +28,8 @@ bool IsApply(const ScalarExpr& e, ScalarFn fn);
 // reductions shared. *fresh is the number of the next new variable, and is advanced.
 loops::NestSource SimplifiedSource(const TensorExpr& tensor, int slot, int* fresh);
 
-// The first of the body's OuterReductions that is a sum of products large enough for tiles: the
-// reduction, and its axes and factors. nullopt if there is none. `least_rows`: see
+// Looks among the body's OuterReductions for a sum of products large enough for tiles. Gives the
+// first one found, with its axes and factors; nullopt if there is none. `least_rows`: see
 // loops::MatchContraction.
 using FoundContraction = std::optional<std::pair<ScalarExpr, loops::ContractionSource>>;
 FoundContraction FindContraction(const loops::NestSource& source,
@@ -38,8 +39,8 @@ FoundContraction FindContraction(const loops::NestSource& source,
 std::vector<ScalarExpr> OuterReductions(const ScalarExpr& body);
 
 // Moves reductions from the body of `source` into new tensors: the reductions that are not guarded
-// and depend on nothing but axes of `source`. Two kinds of them stay: `keep` (nullptr: none) and,
-// if `all` is false, reductions that depend on all axes with extents above 1. Returns `source` with
+// and depend only on axes of `source`. The reduction `keep` stays (nullptr: none). If `all` is
+// false, reductions that depend on all axes with extents above 1 stay too. Returns `source` with
 // reads of the new tensors. Appends the sources that compute the new tensors to `before`, operands
 // before users, and the slots of the new tensors to `slots`.
 loops::NestSource MoveReductionsOut(const loops::NestSource& source, bool all,
@@ -60,7 +61,7 @@ ScalarExpr SplitReduction(const ScalarExpr& reduce, const std::vector<Axis>& axe
 // or if it is not a sum. `axes` are the loops around it.
 ScalarExpr UnrolledShortAxes(const ScalarExpr& reduce, const std::vector<Axis>& axes, int* fresh);
 
-// `e` with the node `what`, which must not be guarded, replaced by `by`.
+// Returns `e` with `by` in place of the node `what`, which must not be guarded.
 ScalarExpr Replace(const ScalarExpr& e, const ScalarNode* what, const ScalarExpr& by);
 
 }  // namespace lemma::codegen

@@ -104,8 +104,9 @@ struct StreamedSource {
   // so.
   std::optional<DType> rounded;
 };
-// `definition` with all tensors inlined except the output and three others. In attention, these are
-// sum(depth), `most` and `total` of StreamedSource. nullopt if another number of tensors remains.
+// `definition` with all tensors inlined except the output and three others. In attention, the three
+// are sum(depth), `most` and `total` of StreamedSource. nullopt if another number of tensors
+// remains, if there are several outputs, or if `definition` cannot be evaluated (loop_check.h).
 std::optional<Definition> StreamedForm(const Definition& definition);
 // Matches `form`, a result of StreamedForm; nullopt if it does not compute the equations above. In
 // the result, reads of `sum_slot` and `score_slot` replace sum(key) and sum(depth).
@@ -115,8 +116,9 @@ std::optional<StreamedSource> MatchStreamed(const Definition& form, int sum_slot
 // the number type or the precision does not allow products by warpgroup, if the factors cannot be
 // copied in bulk, if the sizes do not fit, or if neither the definition nor the precision rounds
 // the softmax to the factors' type. The kernel rounds exp(score - greatest score so far), not the
-// softmax, and divides the sums by `total` at the end. The tile is options.stream or else the
-// size's tile in options.tiles, if it is one of StreamTiles; otherwise ChooseStreamTile decides.
+// softmax, and divides the sums by `total` at the end. The tile is the first of these three that is
+// set and is one of StreamTiles: options.stream, the tile of this size in options.tiles, and the
+// result of ChooseStreamTile.
 std::optional<GridKernel> KernelByStream(const KernelContext& context, const StreamedSource& source,
                                          const GridOptions& options, int* fresh);
 
@@ -126,22 +128,22 @@ std::optional<GridKernel> KernelByStream(const KernelContext& context, const Str
 std::optional<GemmCall> MatchGemm(const KernelContext& context, const TiledSource& tiled);
 void NumberArguments(const GridKernel& kernel, GemmCall* call);
 
-// The number of parts into which to split the only reduction of `nest`, so that the device has
-// enough work; 1: do not split. For nests that are not computed by tile.
+// The number of parts into which the only reduction of `nest` should be split, so that the device
+// has enough work; 1: do not split. For nests that are not computed by tile.
 int64_t PartsFor(const KernelContext& context, const loops::Nest& nest);
 
-// Whether one memory access can load or store `width` elements: the elements whose indices are the
-// values of `p` at `width` consecutive values of `var`, the first of which is a multiple of
-// `width`.
+// Whether `width` elements can be loaded or stored as a pack: at any `width` consecutive values of
+// `var` that begin at a multiple of `width`, the index `p` takes `width` consecutive values, the
+// first of which is a multiple of `width`.
 bool Packs(const loops::Nest& nest, const Affine& p, int var, int width);
 
-// The change of the index `p`, in elements, from value 0 to value 1 of `var`, where all other
-// variables and all loaded integers are 0.
+// By how many elements the index `p` changes when `var` goes from 0 to 1, while all other variables
+// and all loaded integers are 0.
 int64_t StepAlong(const loops::Nest& nest, const Affine& p, int var);
 
-// Makes the kernel whose code is `body`: adds a name and the parameters. It reads the slots `reads`
-// and writes slot `writes`; the other arguments are fields of GridKernel. `bulk` are the
-// tensors for bulk copies, each with the name of its parameter.
+// Makes the kernel whose code is `body`: adds a name and the parameters. The kernel reads the slots
+// `reads` and writes slot `writes`. `bulk` lists the tensors for bulk copies, each with the name of
+// its parameter. The other arguments are fields of GridKernel.
 GridKernel Finish(const KernelContext& context, std::vector<int> reads, int writes, bool checks,
                   int64_t blocks, int threads, bool synchronizes, std::string schedule,
                   const std::string& body,

@@ -18,19 +18,21 @@ namespace lemma::codegen {
 int64_t Size(const std::vector<Axis>& axes);
 
 // Lowers `body`, an expression over the axes of `batch`, `first` and `second`, stored at index
-// `out` of `slot`. The nest's variables: 0 … nb - 1 for the axes of the batch; nb for all axes of
-// `first` merged, and nb + 1 for those of `second`.
+// `out` of `slot`. If the batch has nb axes, the nest's variables 0 … nb - 1 are these axes.
+// Variable nb stands for all axes of `first` merged, and variable nb + 1 for those of `second`.
 loops::Nest LowerMerged(const KernelContext& context, const ScalarExpr& body, int slot,
                         const Idx& out, const std::vector<Axis>& batch,
                         const std::vector<Axis>& first, const std::vector<Axis>& second,
                         int* fresh);
 
-// Whether more reads are contiguous along variable `second` than along variable `first`.
+// Whether more reads of the nest are contiguous along variable number `second` than along variable
+// number `first`.
 bool PrefersSecond(const loops::Nest& nest, int first, int second);
 
-// A dimension that tiles cover: a position in it as an expression, its size, and the tile's size.
-// CheckText returns "if (...) ", the code that checks positions against sizes; it leaves out
-// dimensions whose size is a multiple of the tile's. "" if there is nothing to check.
+// A dimension that tiles cover: `at` is a position in it, as an expression; `total` is its size,
+// and `tile` the tile's size. CheckText returns the code that checks positions against sizes, such
+// as "if (i < 100) ". Dimensions whose size is a multiple of the tile's size are not checked. "" if
+// there is nothing to check.
 struct Border {
   std::string at;
   int64_t total, tile;
@@ -48,11 +50,12 @@ std::string BatchDigits(const NestPrinter& printer, const std::vector<Axis>& bat
 NestPrinter::Options TileOptions(const KernelContext& context, const loops::Nest& nest,
                                  const char* prefix);
 
-// The code that runs after the sums are complete: from the sums that a thread holds as sum[i][j],
-// for i < `rows` and j < `columns`, it computes elements of the result and stores them. `row` and
-// `column` are an element's row and column in the tile, as expressions of i and j. `total_rows` and
-// `total_columns` are the sizes of the result. `sum`: the value of a sum, as an expression of i and
-// j. The kernel declares a_first and b_first, the tile's first row and column.
+// Prints the code that runs after the sums are complete. A thread holds the sums sum[i][j] for
+// i < `rows` and j < `columns`. The code computes elements of the result from these sums and stores
+// the elements. `row` and `column` are an element's row and column in the tile, as expressions of i
+// and j. `total_rows` and `total_columns` are the sizes of the result. `sum` is the value of a sum,
+// as an expression of i and j. The kernel must declare a_first and b_first, the tile's first row
+// and first column.
 class ResultPrinter {
  public:
   ResultPrinter(const KernelContext& context, const loops::Nest& out, int sum_slot,
@@ -68,9 +71,9 @@ class ResultPrinter {
   std::string inside_, at_column_, at_row_, at_kernel_;
 };
 
-// How to store a tile of the result: in packs (16 bytes, `width` elements) of one row or, if
-// rows_adjacent, of consecutive rows in one column. The nodes `reads` load `width` elements at
-// once, too. If the width is 1, elements are stored one by one.
+// How to store a tile of the result: in packs of 16 bytes, which have `width` elements. A pack lies
+// in one row or, if rows_adjacent, in consecutive rows of one column. The nodes `reads` load
+// `width` elements at once, too. If the width is 1, elements are stored one by one.
 struct ResultPacking {
   int width = 1;
   bool rows_adjacent = false;
@@ -101,9 +104,9 @@ class PackedResultPrinter {
 
 // --- Parts of kernels by warpgroup. They are in bulk_tile.cc, which describes the tiles. ---
 
-// kBulkDepth: the depth of a tile, in numbers. kGroupRows: the rows of a group, which one warpgroup
-// multiplies; if rows are adjacent in memory, one copy moves a group. kLineBytes: the bytes of a
-// line of a tile. kBarrierBytes: the bytes of a barrier.
+// kBulkDepth: the depth of a tile, in numbers. kGroupRows: the rows of a group. One warpgroup
+// multiplies a group; if rows are adjacent in memory, one copy moves a group. kLineBytes: the bytes
+// of a line of a tile. kBarrierBytes: the bytes of a barrier.
 constexpr int64_t kBulkDepth = 64, kGroupRows = 64, kLineBytes = 128, kBarrierBytes = 8;
 
 // A factor that the copy engine can move.
@@ -117,29 +120,31 @@ struct BulkFactor {
   // Bytes from one depth to the next in a tile.
   int64_t DepthBytes() const { return rows_adjacent ? kLineBytes : 2; }
 };
-// The factor that `nest` reads; nullopt if it is no plain read of 16-bit floats that the copy
+// The factor that `nest` reads; nullopt unless the nest only reads 16-bit floats that the copy
 // engine can move. The nest's variables: 0 … batch - 1 for the axes of the batch, then the row,
-// then the depth. `rows` and `depth` are the extents of the last two.
+// then the depth. `rows` and `depth` are the extents of the last two variables.
 std::optional<BulkFactor> MatchBulkFactor(const KernelContext& context, const loops::Nest& nest,
                                           int batch, int64_t rows, int64_t depth);
 
-// The code that copies a factor's tile to `place` and signals `barrier`, both expressions. The tile
-// has kBulkDepth numbers from the kernel's variable `depth` on, and `tile_rows` rows from the
-// kernel's variable NAME_first on; `name` is NAME, such as "a". Sets the factor's box.
+// The code that copies a factor's tile to `place` and signals `barrier`; both are expressions. The
+// tile has kBulkDepth numbers from the kernel's variable `depth` on, and `tile_rows` rows from the
+// kernel's variable NAME_first on, where NAME is the argument `name`, such as "a". Sets the
+// factor's box.
 std::string BulkCopyText(const char* name, BulkFactor* factor, int batch, int64_t tile_rows,
                          const std::string& place, const std::string& barrier);
 // The code that declares the coordinates of the batch, for BulkCopyText.
 std::string BulkCoordinates(const std::vector<Axis>& batch);
 
-// The code by which the warpgroup that copies gives registers away, and the code by which each of
-// the `warpgroups` (2 or 3) warpgroups that multiply takes some. Only one block of such a kernel
-// may run on a multiprocessor at a time: call LimitToOneBlock.
+// GiveRegistersText: the code with which the warpgroup that copies gives registers away.
+// TakeRegistersText: the code with which each warpgroup that multiplies takes registers.
+// `warpgroups`: how many warpgroups multiply, 2 or 3. Only one block of a kernel with this code may
+// run on a multiprocessor at a time, so call LimitToOneBlock for the kernel.
 std::string GiveRegistersText(int warpgroups);
 std::string TakeRegistersText(int warpgroups);
 void LimitToOneBlock(GridKernel* kernel);
 
-// The code after the sums. It stores the result in packs by way of shared memory or, if packs do
-// not fit the result, element by element.
+// Prints the code after the sums. The code stores the result in packs by way of shared memory or,
+// if packs do not fit the result, element by element.
 class BulkResult {
  public:
   BulkResult(const KernelContext& context, const loops::Nest& out, const TiledSource& tiled,

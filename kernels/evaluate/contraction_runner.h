@@ -10,11 +10,11 @@
 namespace lemma {
 namespace loops {
 
-// Copies both factors into panels as LaneOps::tile needs them, and multiplies them tile by tile.
-// Every element is one plain sum in the order of k. T is double, float, int64_t or Field. Slots
-// below `num_inputs` are inputs; this affects only messages.
+// Copies both factors into panels as LaneOps::tile needs them, and multiplies the panels tile by
+// tile. Every element of the output is one plain sum in the order of k. T is double, float, int64_t
+// or Field. Slots below `num_inputs` are inputs; this affects only messages.
 //
-// Returns true if the output is computed. Returns false in these cases; the output is then
+// Returns true if the output is computed. In the following cases it returns false, the output is
 // undefined, and the caller must evaluate the definition literally:
 //   * T is a float type, the sum has a guard (Contraction::guarded), and a factor contains an
 //     infinity or NaN.

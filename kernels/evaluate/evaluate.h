@@ -10,8 +10,8 @@
 //     on neither the machine nor the number of threads.
 //   * Locals (tensors that are neither inputs nor outputs) are kept in the number type; they are
 //     not rounded to their dtype.
-//   * int64_t: arithmetic wraps, div truncates towards zero, x/0 = x mod 0 = 0. A function or a
-//     constant that is not integral is an InvalidArgument.
+//   * int64_t: arithmetic wraps, div truncates towards zero, x/0 = x mod 0 = 0. If the definition
+//     has a function or a constant that is not integral, the run fails with InvalidArgument.
 //   * A data-dependent index is computed in int64_t arithmetic from the stored integers, and always
 //     checked: if it is outside its tensor, the run fails with OutOfRange. Any other read outside
 //     its tensor is a mistake in the definition, and the run fails with Internal. No memory outside
@@ -45,8 +45,9 @@ struct TensorView {
 // exactly an input (same data, storage and strides) if only this output's body reads that input,
 // and only at the element that it writes.
 //
-// Stores to f16 and bf16 round to nearest even. Stores of a real number to an integer truncate and
-// saturate (NaN gives 0). Stores of int64_t to a narrower integer wrap. Stores to bool give x != 0.
+// Stores to f16 and bf16 round to nearest even; stores to small floats round as RoundToSmallFloat
+// (graph/dtypes/small_float.h). Stores of a real number to an integer truncate and saturate (NaN
+// gives 0). Stores of int64_t to a narrower integer wrap. Stores to bool give x != 0.
 struct MutableTensorView {
   void* data = nullptr;
   std::optional<DType> storage;
@@ -75,8 +76,8 @@ class LoopProgram {
   std::shared_ptr<const Impl> impl_;
 };
 
-// InvalidArgument if a symbol or a parameter remains, or if `definition` is malformed (unbound
-// variable or tensor, wrong arity or rank).
+// Compiles `definition`. InvalidArgument if a symbol or a parameter remains, or if `definition` is
+// malformed (unbound variable or tensor, wrong arity or rank).
 absl::StatusOr<LoopProgram> CompileLoops(const Definition& definition);
 
 struct RunOptions {

@@ -56,7 +56,7 @@ class IndexEvaluator {
   void Set(int var, int64_t value);
   int64_t Get(int var) const { return values_[var]; }
 
-  // now() grows when a variable changes. Unchanged says whether no variable that `node`
+  // now() grows whenever a variable changes. Unchanged returns true if no variable that `node`
   // depends on has changed since now() was `stamp`.
   int64_t now() const { return clock_; }
   bool Unchanged(const Node& node, int64_t stamp) const;

@@ -1,9 +1,9 @@
 // Elementary operations on runs of numbers ("lanes"), with which loop nests are executed.
 //
-// There is one table per number type, chosen once for this machine's instruction set. The choice
-// does not affect results, since no operation uses fused multiply-add, and reductions lay out
-// partial results the same way everywhere. Only functions that call libm may give other results on
-// another machine.
+// There is one table of functions per number type, chosen once for this machine's instruction set.
+// The choice does not affect results, since no operation uses fused multiply-add, and the order of
+// partial results in reductions is the same everywhere. Only functions that call libm may give
+// other results on another machine.
 #ifndef LEMMA_KERNELS_LANES_LANE_OPS_H_
 #define LEMMA_KERNELS_LANES_LANE_OPS_H_
 
@@ -47,8 +47,8 @@ struct LaneOps {
   void (*gather[kNumDTypes])(T* dst, const void* src, const int64_t* offsets, int64_t n);
   void (*gather_number)(T* dst, const void* src, const int64_t* offsets, int64_t n);
 
-  // a[i] * b[i] + c[i], a[i] * b[i] - c[i] and c[i] - a[i] * b[i], each rounded twice; [0]: with
-  // b[0] for all lanes, [1]: with b[i].
+  // dst[i] = a[i] * b[i] + c[i], a[i] * b[i] - c[i] and c[i] - a[i] * b[i], each rounded twice. The
+  // functions at [0] take b[0] in place of b[i] for all lanes; those at [1] take b[i].
   using Ternary = void (*)(T* dst, const T* a, const T* b, const T* c, int64_t n);
   Ternary mul_plus[2], mul_minus[2], minus_mul[2];
 
@@ -74,9 +74,10 @@ struct LaneOps {
 template <class T>
 const LaneOps<T>& Lanes();
 
-// The initial value of a reduction, and conversions of single numbers.
+// The initial value of a reduction.
 template <class T>
 T ReduceIdentity(ReduceKind kind);
+// Conversions of single numbers.
 template <class T>
 T NumberFromDouble(double value);
 // Truncates and saturates. NaN and the special values of Field give 0.
@@ -94,8 +95,8 @@ const LaneOps<double>* DoubleLanesAvx2();
 const LaneOps<int64_t>* IntegerLanesAvx2();
 // The table that uses no special instruction set.
 const LaneOps<Field>& FieldLanesBaseline();
-// Replaces products by those with AVX-512 IFMA. False, and nothing happens, if the compiler or the
-// processor lacks it.
+// Replaces the functions that multiply by functions that use AVX-512 IFMA. Returns false and does
+// nothing if the compiler or the processor lacks AVX-512 IFMA.
 bool UseIfma(LaneOps<Field>* ops);
 }  // namespace lane_internal
 

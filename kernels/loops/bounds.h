@@ -10,16 +10,16 @@
 namespace lemma {
 
 // One text for each index of a read of `definition` that interval analysis could not prove in
-// bounds. It names the tensors, the dimension, the index, the index's possible values and the valid
-// values. Empty: every read is in bounds, for all values of the indices that its guards and axes
-// admit. Data-dependent indices are not reported, since they are checked at run time. If the
-// definition cannot be evaluated (loop_check.h), for example because a size is not constant, the
-// result is one text that says why.
+// bounds. The text names the tensors, the dimension, the index, the index's possible values and the
+// valid values. Empty: every read is in bounds, for all values of the variables that the read's
+// guards and axes admit. Data-dependent indices are not reported, since they are checked at run
+// time. If the definition cannot be evaluated (loop_check.h), for example because a size is not
+// constant, the result is one text that says why.
 //
-// Sound, but not complete. The tensor's box is split where a guard on a single output index changes
-// its value. Otherwise the analysis uses only the ranges of variables and the affine comparisons
-// that are known to hold at the read: the parts of a conjunction that holds, and the negated parts
-// of a disjunction that does not hold.
+// The analysis is sound, but not complete. It splits a tensor's box where a guard on a single
+// output index changes its value. Otherwise it uses only the ranges of variables and the affine
+// comparisons that are known to hold at the read: the parts of a conjunction that holds, and the
+// negated parts of a disjunction that does not hold.
 std::vector<std::string> UnprovedReads(const Definition& definition);
 
 }  // namespace lemma

@@ -14,8 +14,8 @@ struct Work {
   double bytes_written = 0;  // of outputs
 };
 
-// Counts `definition`. InvalidArgument if it cannot be evaluated (loop_check.h), for example
-// because a size is not constant.
+// Counts the work of `definition`. InvalidArgument if it cannot be evaluated (loop_check.h), for
+// example because a size is not constant.
 //
 //   * A scalar function is one operation, whatever its real cost; so is one step of a reduction.
 //     Index arithmetic, reads, guards and Select are no operations.
@@ -28,9 +28,9 @@ struct Work {
 //     disjunction count as independent. If a reduction's extent depends on indices, the mean extent
 //     counts.
 //   * bytes_read: a read touches one element for each combination of values of the variables in its
-//     index, multiplied by the fraction for which the read counts. Reads inside an index, and reads
-//     with the fraction 0, count in full. Several reads of an input count as reads of different
-//     elements, up to the size of the whole tensor.
+//     index, multiplied by the fraction of the guards around the read. Reads inside an index, and
+//     reads with the fraction 0, count in full. Several reads of an input count as reads of
+//     different elements, up to the size of the whole tensor.
 //   * Tensors that are neither inputs nor outputs count for flops, not for bytes.
 absl::StatusOr<Work> CountWork(const Definition& definition);
 

@@ -24,13 +24,13 @@ namespace loops {
 constexpr int kMaxVars = 192;
 using Vars = std::bitset<kMaxVars>;
 
-// An integer from which indices are built: a variable, or an expression that is no sum. An index is
-// an Affine whose variables are leaves, by number.
+// An integer from which indices are built: a variable, or an expression that is not a sum. An index
+// is an Affine whose variables are leaves, given by their numbers.
 struct IndexLeaf {
   enum class Kind {
     kVar,
     kDiv,  // floor(a / b); 0 if b <= 0
-    kMod,  // a - b * floor(a / b); 0 if b <= 0. b is not a positive constant
+    kMod,  // a - b * floor(a / b); 0 if b <= 0. For a positive constant b, kDiv is used instead
     kMin,
     kMax,
     kMul,
@@ -64,7 +64,7 @@ struct Check {
   Affine index;
   int64_t size = 0;
   bool data_dependent = false;
-  // For messages: the index as written, and its range if known.
+  // For messages: the index as written, and the index's range if it is known.
   IndexExpr source;
   std::optional<Interval> bounds;
 };

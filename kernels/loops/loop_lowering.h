@@ -15,10 +15,10 @@ struct LowerOptions {
   bool merge_axes = true;
 };
 
-// Lowers `source`. Variable i of the nest is source.axes[i]. Indices get a normal form in which
-// reshapes of dense tensors cancel. Guards, bounds and quotients that the variables' ranges decide
-// are resolved. With merge_axes, axes are ordered by their strides in the result, and consecutive
-// axes that are always used together become one. The result is not scheduled.
+// Lowers `source` to a nest. Variable i of the nest is source.axes[i]. Indices get a normal form in
+// which reshapes of dense tensors cancel. Guards, bounds and quotients that the variables' ranges
+// decide are resolved. With merge_axes, axes are ordered by their strides in the result, and
+// consecutive axes that are always used together become one. The nest is not scheduled.
 Nest Lower(const NestSource& source, absl::Span<const Slot> slots,
            const LowerOptions& options = {});
 

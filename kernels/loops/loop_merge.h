@@ -13,10 +13,10 @@ namespace loops {
 // RecomputeDeps.
 void Compact(Nest* nest);
 
-// Merges two adjacent axes into one if the whole nest depends on them only through outer * extent +
-// inner. MergeAxes removes merged axes from `*axes`, which is nest->axes or another list of some of
-// these axes. In the second case nest->axes stays as it is, and the caller must update it.
-// MergeReductionAxes merges axes of constant extents in each reduction.
+// These functions merge two adjacent axes into one if the whole nest depends on them only through
+// outer * extent + inner. MergeAxes removes merged axes from `*axes`, which is nest->axes or
+// another list of axes of the nest. If it is another list, nest->axes stays as it is, and the
+// caller must update it. MergeReductionAxes merges axes of constant extents in each reduction.
 void MergeAxes(Nest* nest, std::vector<int>* axes);
 void MergeReductionAxes(Nest* nest);
 

@@ -16,24 +16,26 @@ namespace loops {
 std::vector<NestSource> SplitAtGuards(const NestSource& source, int* fresh);
 
 // If indices use digits of an axis, replaces the axis by one axis per digit, as for a convolution's
-// groups or a merged dimension. Digits are quotients and remainders by constants; each constant has
-// to be a multiple of the next smaller one, and the axis's extent a multiple of the largest. If a
-// guard admits every m-th value of an axis, splits the axis into an axis of m phases and an axis of
-// the positions in a phase. The guard then depends on the phase, not on the position.
+// groups or a merged dimension. Digits are quotients and remainders by constants. Each constant has
+// to be a multiple of the next smaller one, and the axis's extent a multiple of the largest one. If
+// a guard admits every m-th value of an axis, splits the axis into an axis of m phases and an axis
+// of the positions in a phase. The guard then depends on the phase, not on the position.
 NestSource SplitMixedAxes(const NestSource& source, int* fresh);
-// The same for the axes of the reduction `reduce`, by digits only; `axes` are the loops around it.
+// Splits the axes of the reduction `reduce` in the same way, but by digits only. `axes` are the
+// loops around the reduction.
 ScalarExpr SplitMixedReduction(const ScalarExpr& reduce, const std::vector<Axis>& axes, int* fresh);
 
-// Moves reductions that are better computed separately into new tensors: contractions, and
-// reductions that would be repeated because they do not depend on all enclosing loops. Returns
-// `source` with reads of the new tensors. Appends the nests that compute the new tensors to
-// `before`, operands before users, and the slots of the new tensors to `slots`. Reductions under a
-// guard stay.
+// Moves reductions that are better computed separately into new tensors: contractions
+// (contraction.h), and reductions that would be repeated because they do not depend on all
+// enclosing loops. Returns `source` with reads of the new tensors. Appends the nests that compute
+// the new tensors to `before`, operands before users, and the slots of the new tensors to `slots`.
+// Reductions under a guard stay.
 NestSource ExtractReductions(const NestSource& source, std::vector<Slot>* slots,
                              std::vector<NestSource>* before);
 
-// Merges the last axes of `source` into one axis if they are short; the result is one nest. Empty
-// if the last axis is long enough, or if there is no other axis to merge it with.
+// Merges the last axes of `source` into one axis if the last one is short; the result has one
+// source. The result is empty if the last axis is long enough, or if there is no other axis to
+// merge it with.
 std::vector<NestSource> CollapseShortAxes(const NestSource& source, int* fresh);
 
 }  // namespace loops

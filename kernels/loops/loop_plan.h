@@ -14,13 +14,13 @@
 namespace lemma {
 namespace loops {
 
-// One nest, with the ways to compute it.
+// A step of a plan: one nest, with the ways in which it can be computed.
 struct NestStep {
   NestSource source;
   // Used if set, unless the factors' values rule it out (see RunContraction).
   std::optional<Contraction> contraction;
-  // If not empty: the step only copies elements of `copied_slot`. StridedCopy
-  // (lanes/strided_copy.h) runs it if both tensors have the same storage, `nest` otherwise.
+  // If not empty: the step only copies elements of `copied_slot`. If both tensors have the same
+  // storage, StridedCopy (lanes/strided_copy.h) copies them; otherwise `nest` does.
   std::vector<CopyAxis> copy;
   int copied_slot = -1;
   int64_t copy_to = 0, copy_from = 0;  // offsets of the first element
@@ -35,7 +35,8 @@ struct Plan {
   std::vector<NestStep> steps;  // in order
 };
 
-// `slots` has the strides of all tensors of `definition`, which must have passed CheckEvaluable.
+// The plan for `definition`, which must have passed CheckEvaluable. `slots` has the strides of all
+// its tensors.
 Plan MakePlan(const Definition& definition, std::vector<Slot> slots);
 
 // The scheduled loops that compute all of `source`, without a contraction or a copy.

@@ -14,7 +14,8 @@ namespace loops {
 // depend on this lane may use one of its own axes as the lane of its body.
 void Schedule(Nest* nest);
 
-// The same, but chooses the nest's lane among `lanes`: some of nest->axes, or -1 for no lane.
+// The same, but chooses the nest's lane among `lanes`. An element of `lanes` is one of nest->axes,
+// or -1 for no lane.
 void ScheduleAmong(Nest* nest, const std::vector<int>& lanes);
 
 }  // namespace loops

@@ -7,11 +7,11 @@
 namespace lemma {
 namespace loops {
 
-// Returns `e` with a new variable for each axis of each reduction, numbered from 2^28 on. A subterm
-// that first occurs under a guard is shared only under this guard, so that a reduction may be
-// simplified under the guards of its first occurrence. A subterm that contains a variable of a
-// reduction is shared only inside this reduction. All other shared subterms stay shared. No
-// variable of `e` may be bound again inside its own scope.
+// Returns `e` with a new variable for each axis of each reduction. The new variables are numbered
+// from 2^28 on. A subterm that first occurs under a guard is shared only under this guard, so that
+// a reduction may be simplified under the guards of its first occurrence. A subterm that contains a
+// variable of a reduction is shared only inside this reduction. All other shared subterms stay
+// shared. No variable of `e` may be bound again inside its own scope.
 ScalarExpr SeparateScopes(const ScalarExpr& e);
 
 }  // namespace loops

@@ -27,8 +27,8 @@ struct Group {
   // Positions in UseTable::nodes, ascending. The last node's outputs are the group's.
   std::vector<int> nodes;
   std::vector<int> copies;  // the part of `nodes` that other groups may contain too
-  // Position in UseTable::nodes of the head, set if `nodes` may have nodes before it that compute
-  // its operands; -1: the head is nodes[0].
+  // The head's position in UseTable::nodes. It is set if `nodes` may have nodes before the head
+  // that compute its operands; -1: the head is nodes[0].
   int head = -1;
 };
 
@@ -40,11 +40,11 @@ struct Grouping {
 
 // A group is a head application, such as a convolution, with the applications fused behind it; or
 // it is element-wise applications without a head.
-//   * A head takes all that it can fuse. But the group of a product of integers ends at its last
-//     8-bit result if the rest depends only on this result, single static numbers and results of
-//     dequantizations.
-//   * A head takes the application that computes its operand 0, if its kernel fuses that
-//     (KernelDef::fuses_before) and nothing else reads the operand.
+//   * A head takes all that it can fuse. One exception: the group of a product of integers ends at
+//     its first 8-bit result behind which everything depends only on this result, single static
+//     numbers and results of dequantizations.
+//   * A head takes the application that computes its operand 0, if the head's kernel fuses this
+//     application (KernelDef::fuses_before) and nothing else reads the operand.
 //   * An element-wise application that no head took joins the group of its users if all users are
 //     in one element-wise group and have its shape. It does not join a group that has 24
 //     applications already. A group is computed in one arithmetic (Domain in
@@ -65,8 +65,9 @@ struct Grouping {
 //
 // `fuse_layout`: see CpuOptions. If it is false, an application is a view only if its result has
 // the shape and the elements of its input. All other layout operators, reshapes too, are kernels
-// that copy. Then no application is kCopied, there are no groups of products of integers or of
-// floats and integer weights, and element-wise groups do not join other groups.
+// that copy. In addition, no application is kCopied, no head takes the application that computes
+// its operand 0, products of bf16 numbers do not contain casts, there are no groups of products of
+// integers or of floats and integer weights, and element-wise groups do not join other groups.
 Grouping GroupNodes(const UseTable& uses, NodeTraitsCache& traits, int threads, bool fuse_layout);
 
 }  // namespace lemma::cpu

@@ -1,4 +1,5 @@
-// Recognizes products whose factors are integers of 8 bits. Internal to kernels/codegen.
+// Recognizes products whose factors are integers of 8 bits, perhaps less a zero point. Internal to
+// kernels/codegen.
 #ifndef LEMMA_KERNELS_CODEGEN_FACTORS_BYTE_PRODUCT_H_
 #define LEMMA_KERNELS_CODEGEN_FACTORS_BYTE_PRODUCT_H_
 
@@ -39,8 +40,8 @@ std::optional<ByteProduct> ByteProductOf(const KernelContext& context,
 
 // The code for the zero points in a kernel that multiplies on tensor cores (tensor_tile.cc):
 //   sum (a - za) (b - zb) = sum a b - za sum b - zb (sum a - K za), where the sums have K terms.
-// Products with a factor of ones give sum a and sum b, in the same lanes as sum a b. The code uses
-// the kernel's arrays left, right and sum. Without zero points there is no code.
+// The kernel multiplies a and b by ones to get sum a and sum b in the same lanes as sum a b. The
+// code uses the kernel's arrays left, right and sum. Without zero points there is no code.
 class ZeroPoints {
  public:
   // `words`: the prelude's type for the words of both factors. context.number is kInteger. `depth`:

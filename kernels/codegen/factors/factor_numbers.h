@@ -1,4 +1,5 @@
-// Recognizes which numbers the factors of a product are. Internal to kernels/codegen.
+// Finds out whether the factors of a product are numbers of a lower precision than f32, such as f16
+// numbers. Internal to kernels/codegen.
 #ifndef LEMMA_KERNELS_CODEGEN_FACTORS_FACTOR_NUMBERS_H_
 #define LEMMA_KERNELS_CODEGEN_FACTORS_FACTOR_NUMBERS_H_
 
@@ -14,9 +15,10 @@ namespace lemma::codegen {
 ProductPrecision PrecisionOf(const ScalarExpr& e, absl::Span<const DType> storage);
 
 // The precision in which tensor cores multiply factors of precisions `a` and `b` without rounding
-// the factors; kF32: none. If one factor is a TF32 number and the other an f16 or bf16 number, this
-// is kTf32, because f16 and bf16 numbers are TF32 numbers too. If one is an f16 number and the
-// other a bf16 number, it is kF32: such a graph was not written for tensor cores.
+// the factors; kF32: none. The result is kTf32 if one factor is a TF32 number and the other factor
+// an f16 or bf16 number, because f16 and bf16 numbers are TF32 numbers too. The result is kF32 if
+// one factor is an f16 number and the other factor a bf16 number: a graph with such a product was
+// not written for tensor cores.
 ProductPrecision JointPrecision(ProductPrecision a, ProductPrecision b);
 
 // The tensor that the factor reads, perhaps under a guard that makes the factor 0 elsewhere; -1 for

@@ -17,24 +17,24 @@ namespace lemma::codegen {
 // product sums over.
 struct FactorTile {
   const char* name;          // "a" or "b": the prefix of the names in the code
-  int64_t rows, total_rows;  // of the tile; of the factor
-  int64_t words;             // of 32 bits, in a row of the tile
-  int64_t total_depth;       // of the factor, in numbers
-  int64_t threads;           // of the block
+  int64_t rows, total_rows;  // rows of the tile; rows of the factor
+  int64_t words;             // words of 32 bits in a row of the tile
+  int64_t total_depth;       // the factor's depth, in numbers
+  int64_t threads;           // threads of the block
 };
 
 // How numbers become words.
 struct WordFormat {
-  int numbers = 1;    // in a word, at adjacent depths
+  int numbers = 1;    // numbers in a word, at adjacent depths
   std::string make;   // the prelude's function that makes a word of numbers
-  std::string type;   // of the numbers: "float" or "int"
-  int arguments = 2;  // of `make`; more than `numbers` if it ignores the last one
+  std::string type;   // the numbers' type: "float" or "int"
+  int arguments = 2;  // arguments of `make`; more than `numbers` if `make` ignores the last one
 };
 
-// Prints the code that moves one factor into shared memory. Each thread moves units. One memory
-// access loads P numbers of a unit; P is 1 if fewer than four numbers can be loaded at once. If
-// numbers are adjacent along the depth, a unit is one row and max(P, WordFormat::numbers) depths;
-// otherwise it is P rows and WordFormat::numbers depths.
+// Prints the code that moves one factor into shared memory. Each thread moves units: small blocks
+// of numbers. One memory access loads P numbers of a unit; P is 1 if fewer than four numbers can be
+// loaded at once. If numbers are adjacent along the depth, a unit has one row and
+// max(P, WordFormat::numbers) depths; otherwise it has P rows and WordFormat::numbers depths.
 //
 // The code expects these names in the kernel: `shared_words`, the words of shared memory;
 // `NAME_first`, the tile's first row; `depth`, the step's first depth; and `stage`, 0 or 1. NAME is
@@ -54,14 +54,15 @@ class WordLoader {
                         "] = reinterpret_cast<unsigned int (*)[", Lines(), "][", LineWords(),
                         "]>(shared_words + ", first, ");\n");
   }
-  // Goes in front of the loop over the depth, behind the declarations of the batch's variables and
-  // of NAME_first.
+  // The code in front of the loop over the depth. It has to follow the declarations of the batch's
+  // variables and of NAME_first.
   const std::string& before() const { return before_; }
-  // `load` moves a step's numbers from memory to registers; `store` makes words of them in shared
-  // memory.
+  // The code of a step: `load` moves numbers from memory to registers, and `store` packs these
+  // numbers into words in shared memory.
   const std::string& load() const { return load_; }
   const std::string& store() const { return store_; }
-  // Word number `word` along the depth, in row `row`; both are counted from the tile's first.
+  // The expression of word number `word` along the depth in row number `row`. Words and rows are
+  // counted from the tile's first one.
   std::string At(const std::string& row, const std::string& word) const {
     return along_depth_ ? absl::StrCat(tile_.name, "_tile[stage][", row, "][", word, "]")
                         : absl::StrCat(tile_.name, "_tile[stage][", word, "][", row, "]");

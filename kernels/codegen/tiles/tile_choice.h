@@ -19,18 +19,18 @@ inline int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 // The extents of out[batch, m, n] = sum(k) a(batch, m, k) * b(batch, n, k).
 struct ProductSize {
   int64_t batch = 1, m = 1, n = 1, k = 1;
-  // Extra work to load an element of a factor: the number of conditions and of divisions, minima
-  // and the like in its indices.
+  // Extra work to load an element of a factor: the number of conditions, and of divisions, minima
+  // and similar operations in the element's indices.
   int a_work = 0, b_work = 0;
   // Both factors are tensors of one 16-bit type that the copy engine (TMA) can move, and the
   // precision and the architecture allow products by warpgroup.
   bool bulk = false;
 };
 
-// A block computes rows * columns elements, in steps of `depth` products per element. Each thread
-// computes thread_rows * thread_columns of these elements. On tensor cores, each warp computes this
-// many, and `depth` counts 32-bit words: f32 or TF32 numbers, pairs of 16-bit numbers, or four
-// bytes.
+// The shape of a tile. A block computes rows * columns elements, in steps of `depth` products per
+// element. Each thread computes thread_rows * thread_columns of these elements. On tensor cores,
+// each warp computes this many elements, and `depth` counts 32-bit words: a word is an f32 or TF32
+// number, a pair of 16-bit numbers, or four bytes.
 // `stages` > 0: the tile is for warpgroups (bulk_tile.cc), shared memory holds the factors of
 // `stages` steps, and `copy_warps` additional warps fetch the factors.
 struct TileShape {

@@ -1,5 +1,5 @@
-// Tiles that were measured on a device. They take the place of those that the time model chooses
-// (tile_choice.h). `lemma tune` makes such tables.
+// A table of tiles that were measured on a device. Measured tiles are used in place of the tiles
+// that the time model chooses (tile_choice.h). `lemma tune` makes such tables.
 #ifndef LEMMA_KERNELS_CODEGEN_TILES_TILE_TABLE_H_
 #define LEMMA_KERNELS_CODEGEN_TILES_TILE_TABLE_H_
 
@@ -35,7 +35,7 @@ struct TunedTile {
   double microseconds = 0, model_microseconds = 0;
 };
 
-// "64x64x16 by 128 in 2 parts"; of attention: "128x64", rows and keys.
+// "64x64x16 by 128 in 2 parts"; for attention "128x64", which are rows and keys.
 std::string NameOf(const TileChoice& choice, ProductPrecision precision);
 std::string NameOf(const StreamTile& tile);
 
@@ -60,11 +60,12 @@ class TileTable {
   TileChoice Choose(const ProductSize& size, ProductPrecision precision) const;
 
   // One line for each size, sorted: "tf32 8x128x64x512 work 0+2: 64x64x16 by 128 in 2 parts, 12.5
-  // us (before: 14)". Then one for each tile with measurements: "tf32 64x64x16 by 128: factor 1.25
-  // of 17". A tile is named by its shape, so that a table outlives changes of the space.
+  // us (before: 14)". Then one line for each tile with measurements: "tf32 64x64x16 by 128: factor
+  // 1.25 of 17", where 17 is the number of measurements. Tiles are named by their shapes, so a
+  // table stays readable when the tiles of tile_choice.h change.
   std::string ToString() const;
-  // Reads such lines. InvalidArgument, with the line, for any other text. Lines with tiles that the
-  // space no longer has are left out.
+  // Reads the lines that ToString writes. InvalidArgument, with the line, for any other text.
+  // Leaves out lines with tiles that tile_choice.h no longer has.
   static absl::StatusOr<TileTable> Parse(absl::string_view text);
 
   size_t size() const { return tiles_.size(); }

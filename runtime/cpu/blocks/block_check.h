@@ -1,4 +1,4 @@
-// Checks that a graph in blocks computes the values of the graph before.
+// Checks that a graph in blocks computes the same values as the graph from which it was made.
 #ifndef LEMMA_RUNTIME_CPU_BLOCKS_BLOCK_CHECK_H_
 #define LEMMA_RUNTIME_CPU_BLOCKS_BLOCK_CHECK_H_
 
@@ -11,17 +11,18 @@ namespace lemma::cpu {
 
 // The numbers of facts that CheckBlocks proved.
 struct BlockEvidence {
-  int64_t applications = 0;  // of operators to blocks, each by the operator's definition
-  int64_t values = 0;        // of the graph before, put together from blocks
+  int64_t applications = 0;  // of operators to blocks, each proved by the operator's definition
+  int64_t values = 0;        // values of `whole` that are put together from blocks
 };
 
 // Proves that `divided` has the inputs of `whole` and that each of its outputs equals the same
-// output of `whole`: exactly or, where a sum is divided, in real numbers. Knows nothing of how
-// InBlocks (blocks.h) made `divided`. It goes through the operators of `divided` and derives, for
-// each result, of which value of `whole` it is a block, and which part of a sum:
+// output of `whole`: exactly or, where a sum is divided, in real numbers. The proof does not use
+// how InBlocks (blocks.h) made `divided`. CheckBlocks goes through the operators of `divided`. For
+// each result, it derives of which value of `whole` the result is a block, or which part of a sum:
 //
-// - an operator of `whole` gives itself, and a barrier its operand;
-// - a constant whose elements are all one float is a block of each constant with the same number;
+// - an operator that is also in `whole` gives its own result; a barrier gives its operand;
+// - a constant whose elements all equal one float is a block of every constant of `whole` whose
+//   elements all equal this float;
 // - a slice of a block is a block; adjacent blocks that are concatenated are one block;
 // - adjacent parts of a sum that are added are one part;
 // - an operator applied to blocks of the operands of the same operator of `whole` gives a block of
@@ -29,8 +30,8 @@ struct BlockEvidence {
 //   at the indices of its block. If the operator only moves elements, as a reshape does, their
 //   positions are compared instead (MovesBlock in moved_dims.h).
 //
-// Internal if the inputs or the number of outputs differ, or if an output is not proved; then with
-// the first result for which nothing can be derived.
+// Internal if the inputs or the number of outputs differ, or if an output is not proved. In the
+// last case the message also names the first result for which nothing could be derived.
 absl::StatusOr<BlockEvidence> CheckBlocks(const Graph& whole, const Graph& divided);
 
 }  // namespace lemma::cpu

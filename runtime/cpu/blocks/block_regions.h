@@ -16,12 +16,12 @@
 
 namespace lemma::cpu {
 
-// Values that are computed together, by blocks of some dimensions: the axes. Nodes are positions in
-// the order of BlockRegions::uses().
+// Values that are computed together, in blocks of some dimensions, which are called axes. Nodes are
+// given by their positions in the order of BlockRegions::uses().
 struct BlockRegion {
-  // An axis as a node has it: a dimension of its result or, if `summed`, of its operands, along
-  // which it adds up (SummedDimsOf). If a reshape merges dimensions, several axes are digits of one
-  // dimension.
+  // An axis, as seen from a node: a dimension of the node's result or, if `summed`, a dimension of
+  // its operands over which the node sums (SummedDimsOf). If a reshape merges dimensions, several
+  // axes are digits of one dimension.
   struct Axis {
     bool summed = false;
     int index = 0;       // the dimension, or the position in SummedDimsOf
@@ -35,8 +35,9 @@ struct BlockRegion {
   std::vector<int> nodes;                            // ascending
   absl::flat_hash_map<int, std::vector<Axis>> axes;  // by node; each node has all axes
   std::vector<int64_t> extents;                      // by axis
-  // Nodes of the region that depend on it through a node outside. That node has to be computed
-  // between the other nodes and these, so blocks cannot contain both.
+  // The late nodes: nodes of the region that depend on the region through a node outside. The node
+  // outside has to be computed after other nodes of the region and before the late nodes, so no
+  // block can contain both the other nodes and the late nodes.
   std::vector<int> late;
 
   bool Contains(int node) const { return axes.count(node) > 0; }
@@ -44,9 +45,9 @@ struct BlockRegion {
   bool IsSum(int node) const;
 };
 
-// By dimension: the indices of a tensor of `shape` for which each axis a is in ranges[a]. Axis a
-// has extents[a] values and is the digit digits[a] of an index (dim -1: of none). nullopt if the
-// indices are not consecutive.
+// For each dimension of a tensor of `shape`: the indices for which every axis a is in ranges[a].
+// Axis a has extents[a] values and is the digit digits[a] of an index; if the digit's dim is -1,
+// the axis is a digit of no index. nullopt if the indices are not consecutive.
 std::optional<std::vector<Range>> IndicesOf(const std::vector<Digit>& digits,
                                             const std::vector<int64_t>& extents,
                                             const std::vector<Range>& ranges, const Shape& shape);
@@ -64,16 +65,19 @@ class BlockRegions {
   // The nodes with large results, the largest first.
   std::vector<int> Seeds() const;
 
-  // By axis: the digit of operand `input` of a node of the region that the axis divides (dim -1:
-  // none).
+  // For each axis: the digit of operand number `input` of `node` that the axis divides; dim is -1
+  // if the axis divides no digit of the operand. `node` is in the region.
   std::vector<Digit> DividedDigits(const BlockRegion& region, int node, size_t input);
-  // The digits of the node's result; none for axes that the node sums over.
+  // For each axis: the digit of the node's result that the axis is; dim is -1 for axes that the
+  // node sums over.
   static std::vector<Digit> ResultDigits(const BlockRegion& region, int node);
-  // Whether the node sums over each axis or carries its dimension (carried_dims.h). False for a
-  // node, such as a reshape, that has an axis only because it moves elements.
+  // Whether, for each axis, the node sums over the axis or carries the axis's dimension
+  // (carried_dims.h). False for a node, such as a reshape, that has an axis only because it moves
+  // elements.
   bool CarriesAll(const BlockRegion& region, int node);
 
-  // Whether the result is too large to be kept whole beside the region last found.
+  // Whether the result of node n is too large to be kept whole beside the region that Around found
+  // last.
   bool IsLarge(int n) const { return IsCandidate(n, floor_); }
 
   // SummedDimsOf and MovedDimsOf, cached (kept.h).

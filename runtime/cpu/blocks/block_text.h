@@ -11,10 +11,10 @@
 
 namespace lemma::cpu {
 
-// The body of `definition` as text, in the form that is compared with the body of a block. Where
-// zero[d] is true, the output's index in dimension d is 0. If part_of_sum, the body is a sum:
-// `extents` gives new extents of some of its variables, by their positions, and variables with one
-// index are left out.
+// The body of the first tensor of `definition` as text, in the form in which the bodies of a whole
+// value and of a block are compared. Where zero[d] is true, the output's index in dimension d is
+// replaced by 0. If part_of_sum, the body must be a sum. `extents` then gives new extents of some
+// variables of the sum, each with the variable's position, and variables of extent 1 are left out.
 std::string BodyAt(const Definition& definition, const std::vector<bool>& zero, bool part_of_sum,
                    const std::vector<std::pair<int, int64_t>>& extents);
 

@@ -19,12 +19,13 @@ int64_t CountedBytes(const TensorType& type);
 const Reductions& ReductionsIn(const Node& node);
 
 // Whether some large value is reduced, and an operator reads the result of the reduction together
-// with a larger operand that depends on the value too: the value itself, as in a softmax, or
-// another reduction of it. Between the reduction and this operator there is no further reduction.
-// `nodes` are the region's, ascending; values of `large` counted bytes or more are large.
+// with an operand of more elements that depends on the value too: the value itself, or another
+// reduction of it. Between the reduction and this operator there is no further reduction. Also true
+// if one operator of the region does both, as a softmax does (Reductions::beside). `nodes` are the
+// region's nodes, ascending. Values of `large` counted bytes or more are large.
 //
-// Example: e = exp(s), u = sum of the rows of e, y = (e times v) / u. The division reads u and the
-// product e times v, which has more elements; both are reductions of e.
+// Example: e = exp(s), u = sum of each row of e, y = (e times v) / u. The division reads u and the
+// product e times v, which has more elements. Both u and the product are reductions of e.
 bool HasCascade(const UseTable& uses, const std::vector<int>& nodes, int64_t large);
 
 }  // namespace lemma::cpu

@@ -1,4 +1,4 @@
-// Caches facts that are read off operators' definitions.
+// Caches facts that were found out from operators' definitions.
 #ifndef LEMMA_RUNTIME_CPU_BLOCKS_KEPT_H_
 #define LEMMA_RUNTIME_CPU_BLOCKS_KEPT_H_
 
@@ -11,8 +11,8 @@
 namespace lemma::cpu {
 
 // The result of `read` for the node. `read` may depend only on the node's application
-// (HashApplication in graph/graph.h). Each thread keeps the results of all graphs until it ends,
-// since a search plans many graphs with the same applications.
+// (HashApplication in graph/graph.h). Each thread keeps the results of all graphs until the thread
+// ends, since a search plans many graphs with the same applications.
 template <typename T, T (*read)(const Node&)>
 const T& KeptOf(const Node& node) {
   static thread_local absl::flat_hash_map<uint64_t, std::unique_ptr<T>> kept;

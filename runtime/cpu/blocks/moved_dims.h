@@ -17,9 +17,9 @@ struct Range {
   bool operator==(const Range& o) const { return begin == o.begin && size == o.size; }
 };
 
-// A digit of the indices of a dimension: index / stride % extent, where the extent is known from
-// elsewhere. A dimension of 12 indices that stands for 3 rows of 4 has the digits of stride 4 (the
-// row) and of stride 1.
+// A digit of the indices of a dimension: index / stride % extent. The extent is not stored here.
+// For example, a dimension of 12 indices that stands for 3 rows of 4 has a digit of stride 4, the
+// row, and a digit of stride 1.
 struct Digit {
   int dim = -1;  // -1: none
   int64_t stride = 1;
@@ -30,30 +30,32 @@ struct Digit {
 
 // An operator whose only result has at index i the element of its only input at index at(i).
 struct MovedDims {
-  Shape from, to;           // of the input and of the result
-  std::vector<VarId> vars;  // by dimension of the result
-  Idx at;                   // by dimension of the input
+  Shape from, to;           // the shapes of the input and of the result
+  std::vector<VarId> vars;  // i: one variable for each dimension of the result
+  Idx at;                   // at(i): one expression for each dimension of the input
 };
-// nullopt if the node's definition has another form.
+// `node` as MovedDims; nullopt if the node's definition has another form.
 std::optional<MovedDims> MovedDimsOf(const Node& node);
 
-// The digit of the input's index that equals the digit `of_result` of the result's index; its dim
-// is -1 if no dimension of the input depends on `of_result`. nullopt if there is no such digit, or
-// if result and input have different numbers of elements. If there is no such digit, *inner > 1
-// means that two digits in place of `of_result` may have one each; the inner one has the extent
-// *inner.
+// The digit of the input's index that equals the digit `of_result`, of extent `extent`, of the
+// result's index. Its dim is -1 if no dimension of the input depends on `of_result`. nullopt if
+// there is no such digit, or if result and input have different numbers of elements. In the first
+// of these cases, *inner may be set to a number above 1: if `of_result` is divided into two digits,
+// the inner one of extent *inner, each of them may equal a digit of the input's index.
 //
 // Example: x[3,4] reshaped to y[12] has x's digit {0, 1} for y's digit {0, 4} of extent 3, and
 // *inner = 4 for y's digit {0, 1} of extent 12.
 std::optional<Digit> DigitOfInput(const MovedDims& moved, const Digit& of_result, int64_t extent,
                                   int64_t* inner);
-// The inverse: the digit of the result's index for a digit of the input's.
+// The inverse: the digit of the result's index that equals the digit `of_input` of the input's
+// index.
 std::optional<Digit> DigitOfResult(const MovedDims& moved, const Digit& of_input, int64_t extent,
                                    int64_t* inner);
 
-// Whether `block`, applied to the indices `of_input` of the input of `whole`, gives the indices
-// `of_result` of its result. Positions are compared as expressions, simplified for the ranges of
-// the indices, or else one by one; false if there are too many.
+// Whether `block`, applied to the elements with the indices `of_input` of the input of `whole`,
+// gives the elements with the indices `of_result` of the result of `whole`. Positions are compared
+// as expressions, simplified for the ranges of the indices. If the expressions differ, positions
+// are compared one by one; false if there are too many.
 bool MovesBlock(const MovedDims& whole, const std::vector<Range>& of_input,
                 const std::vector<Range>& of_result, const MovedDims& block);
 

@@ -14,17 +14,18 @@
 namespace lemma::cpu {
 
 struct SeparatedRegion {
-  ValueMap replacements;  // of the late nodes' values
-  ValueMap origin;        // from each copy of a value of the graph to this value
+  ValueMap replacements;  // from the late nodes' values to the values in their places
+  ValueMap origin;        // from each copy, and each barrier made for it, to the value copied
   // The recomputed values and their copies, the largest first.
   std::vector<std::pair<Value, Value>> recomputed;
 };
 
-// The late nodes of a region (BlockRegion::late) read large values of the other nodes: in a step of
-// training, the gradient of attention reads the probabilities. In the result they read copies,
-// which are recomputed, behind barriers (graph/barrier.h), from values that are in memory as a
-// whole. nullopt if no large value has to be recomputed, if this takes more than three tenths of
-// the region's operations, or if late nodes depend on each other through nodes outside.
+// Separates the late nodes of a region (BlockRegion::late) from its other nodes. Late nodes read
+// large values of the other nodes: in a step of training, the gradient of attention reads the
+// probabilities. In the result, late nodes read copies of these values. The copies are recomputed,
+// behind barriers (graph/barrier.h), from values that are in memory as a whole. nullopt if no large
+// value has to be recomputed, if recomputing takes more than three tenths of the region's
+// operations, or if late nodes depend on each other through nodes outside.
 std::optional<SeparatedRegion> Separated(const BlockRegions& regions, const BlockRegion& region);
 
 }  // namespace lemma::cpu

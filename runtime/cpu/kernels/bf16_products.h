@@ -16,10 +16,11 @@ bool RoundsToBf16(const Node& node);
 // oneDNN may use them.
 bool HasBf16Products();
 
-// Whether products of bf16 numbers are clearly faster than those of f32 where arithmetic is the
-// limit. True if oneDNN uses AMX, if AVX512_BF16 is clearly faster (Bf16Speedup), or if the
-// environment variable ONEDNN_MAX_CPU_ISA (or DNNL_MAX_CPU_ISA) asks for such instructions by name:
-// AVX512_CORE_BF16 or AVX512_CORE_AMX. False without HasBf16Products.
+// Whether products of bf16 numbers are clearly faster than products of f32 numbers where
+// arithmetic, not memory, limits the speed. True if oneDNN uses AMX, if AVX512_BF16 is clearly
+// faster (Bf16Speedup), or if the environment variable ONEDNN_MAX_CPU_ISA (or DNNL_MAX_CPU_ISA)
+// asks for such instructions by name: AVX512_CORE_BF16 or AVX512_CORE_AMX. False without
+// HasBf16Products.
 bool PrefersBf16Products();
 
 // Whether the kernel of `node` should multiply bf16 numbers if its operands are such numbers. Call
@@ -34,10 +35,10 @@ bool HoldsBf16(const Tensor& tensor);
 
 // Whether `head`, an application in f32 of a convolution or of a matrix product, multiplies bf16
 // numbers: operand 0 is widened from bf16 at run time, and operand 1 is static and known to hold
-// only 0 and bf16 numbers with magnitudes from 2^-126 to 2^100 (with others, it would matter that
-// the instructions take subnormal numbers as 0). A bf16 weight without values counts as known, so
-// the plan of a model without its values may differ. False without HasBf16Products, and where
-// GainsFromBf16 is false.
+// only 0 and bf16 numbers with magnitudes from 2^-126 to 2^100. (With other magnitudes, it would
+// matter that the instructions take subnormal numbers as 0.) A bf16 weight whose values are not
+// known is assumed to hold such numbers, so the plan may differ when the values are known. False
+// without HasBf16Products, and where GainsFromBf16 is false.
 bool MultipliesBf16(const Node& head);
 
 }  // namespace lemma::cpu

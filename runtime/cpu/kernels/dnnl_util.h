@@ -76,9 +76,9 @@ class DnnlKernel : public Kernel {
                        const dnnl::memory::desc& staged);
   void BindStagedOutput(int arg, int index, const dnnl::memory::desc& desc,
                         const dnnl::memory::desc& staged);
-  // Makes every run first copy input `input`, of `bytes` bytes and in the layout of output 0, to
-  // output 0, unless the input lies in the memory of output 0 already. Call it after output 0 is
-  // bound.
+  // Makes every run first copy input `input` to output 0, unless the input lies in the memory of
+  // output 0 already. The input has `bytes` bytes and the layout of output 0. Call StartFrom after
+  // output 0 is bound.
   void StartFrom(int input, size_t bytes);
 
   // For runtime/cpu/statement.h: the source or destination of an argument.

@@ -1,13 +1,13 @@
-// Convolutions by Winograd's algorithm: minimal filtering, for windows of 3 x 3 pixels.
+// Convolutions with windows of 3 x 3 pixels by Winograd's algorithm.
 //
 // The algorithm transforms tiles of 4 x 4 or 6 x 6 pixels and the weights, multiplies them, and
 // transforms the products into 2 x 2 or 4 x 4 outputs. It needs 2.25 or 4 times fewer
 // multiplications than the definition. Its rounding errors are relative to the largest values
-// nearby, not to each output; relative to the largest output, as in runtime/tolerance.h, they are
-// up to twice those of the direct convolution. Each output of a tile is computed from all pixels of
-// the tile, also from pixels whose factors cancel. So an infinity or NaN in one pixel would reach
-// outputs whose windows do not contain it. Inputs with such pixels, or with numbers so large that
-// an intermediate result could overflow, go to the direct convolution.
+// nearby, not to each output. Relative to the largest output, as in runtime/tolerance.h, they are
+// up to twice the errors of the direct convolution. Each output of a tile is computed from all
+// pixels of the tile, also from pixels whose factors cancel. So an infinity or NaN in one pixel
+// would reach outputs whose windows do not contain the pixel. Inputs with such pixels, or with
+// numbers so large that an intermediate result could overflow, go to the direct convolution.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_CONVOLUTIONS_WINOGRAD_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_CONVOLUTIONS_WINOGRAD_H_
 
@@ -35,10 +35,11 @@ bool MayTakeWinograd(const WinogradSizes& sizes);
 // Whether the processor is Intel's.
 bool IsIntel();
 
-// Whether oneDNN's Winograd kernel `code` (impl_info_str) is faster than its direct convolution on
-// channels-last images. The time of reordering input and output counts. `intel`: as IsIntel. The
-// answer depends on these arguments only, so a model has the same results in every run with the
-// same number of threads on processors of one maker.
+// Whether oneDNN's Winograd kernel is faster than oneDNN's direct convolution on channels-last
+// images. The time of reordering input and output counts. `code`: oneDNN's name of the Winograd
+// kernel (impl_info_str). `intel`: as IsIntel. The answer depends on these arguments only, so a
+// model has the same results in every run with the same number of threads on processors of one
+// maker.
 bool IsFasterByWinograd(const WinogradSizes& sizes, const std::string& code, int threads,
                         bool intel);
 
@@ -47,9 +48,10 @@ bool IsFasterByWinograd(const WinogradSizes& sizes, const std::string& code, int
 // if a weight is not finite.
 float LargestWinogradInput(absl::Span<const float> weights, int64_t out);
 
-// A kernel that runs `winograd` if all `elements` of input `x_input` are of magnitude `largest` or
-// less; otherwise, it runs the kernel that `make_direct` returns, which is made when it is first
-// needed. The input is dense, and is checked on up to `threads` threads.
+// A kernel that runs `winograd` if all elements of input number `x_input` have magnitudes of at
+// most `largest`. Otherwise it runs the kernel that `make_direct` returns, which is made when it is
+// first needed. The input is dense, has `elements` elements, and is checked on up to `threads`
+// threads.
 std::unique_ptr<Kernel> WinogradOrDirect(
     std::unique_ptr<Kernel> winograd,
     std::function<absl::StatusOr<std::unique_ptr<Kernel>>()> make_direct, int x_input,

@@ -7,7 +7,7 @@ namespace lemma {
 // winograd.h says which convolutions the algorithm can compute, and where it is faster.
 enum class WinogradUse {
   kWhereFaster,
-  kAlways,  // wherever the library has a kernel for it, for tests
+  kAlways,  // wherever oneDNN has a kernel for the algorithm, for tests
   kNever,
 };
 

@@ -10,7 +10,8 @@
 
 namespace lemma::kernels {
 
-// A step changes x, or a second number `other`. min and max propagate a NaN in x; `number` must not
+// A step changes the number x, or a second number `other`. The comment beside a kind gives the new
+// value of x, or of `other` where it says so. min and max propagate a NaN in x; `number` must not
 // be NaN for them.
 struct ChainStep {
   enum class Kind {
@@ -66,8 +67,8 @@ constexpr int64_t kChainColumns = 8;
 // Applies the `count` steps to each x[i * x_step + j], or to 0 if x is nullptr, for i < rows, j <
 // columns. Stores the outcome at y[i * y_step + j] in the type `result`. If the result is kU8 or
 // kI8, the steps must have narrowed it to that type. y must not overlap x or the steps' data,
-// except in one case: y may be x, or the data of a step, if both have the same element size and row
-// step.
+// except in one case: y may be x, or the data of a step, if its element size and row step are those
+// of y.
 void ApplyChain(const float* x, int64_t x_step, int64_t rows, int64_t columns,
                 const ChainStep* steps, int count, ChainResult result, void* y, int64_t y_step,
                 IntegerIsa isa = BestIntegerIsa());

@@ -20,8 +20,8 @@ class ChainProgram {
   static std::optional<ChainProgram> Compile(const CpuKernelSpec& spec, const Value& start,
                                              absl::Span<const NodePtr> nodes, int channel);
 
-  // A step's operand that is input `input` of the spec. is_offset: the input is ChainStep::offset,
-  // not ChainStep::number.
+  // A step's operand that is an input of the spec. `step` and `input` are the numbers of the step
+  // and of the input. is_offset: the operand is ChainStep::offset, not ChainStep::number.
   struct Source {
     int step = 0, input = 0;
     DType dtype = DType::kF32;
@@ -42,16 +42,17 @@ class ChainProgram {
   struct Block {
     int64_t row = 0, column = 0;  // of its first element
     int64_t rows = 0, columns = 0;
-    // By input of the spec that has the result's shape: elements from one row to the next.
+    // For each input of the spec: elements from one row to the next. Used only for inputs that have
+    // the result's shape.
     absl::Span<const int64_t> row_steps;
   };
 
   // The steps with their operands for a block. `inputs`: as in Kernel::Run.
   std::vector<kernels::ChainStep> Bound(absl::Span<void* const> inputs, const Block& block) const;
 
-  // Runs the chain on a block. x: the block's first element of `start`, whose rows are `x_step`
-  // elements apart; nullptr if the chain starts with integers. y: the block's first result; rows
-  // are `y_step` elements apart.
+  // Runs the chain on a block. x: the block's first element of `start`; nullptr if the chain starts
+  // with integers. y: the block's first result. The rows of x and y begin `x_step` and `y_step`
+  // elements apart.
   void Run(absl::Span<void* const> inputs, const Block& block, const float* x, int64_t x_step,
            void* y, int64_t y_step) const;
 

@@ -1,6 +1,6 @@
-// A kernel for element-wise applications of which only the last ones are a chain, such as a GELU
-// and the quantization behind it: blocks of elements go through loops and then, still in the cache,
-// through the chain.
+// A kernel for element-wise applications of which only the last ones are a chain (chain.h), such as
+// a GELU and the quantization behind it. A block of elements goes first through loops and then,
+// while it is still in the cache, through the chain.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_ENDING_CHAIN_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_ENDING_CHAIN_H_
 
@@ -10,9 +10,9 @@
 
 namespace lemma::cpu {
 
-// The kernel of `spec`, whose nodes are element-wise. nullptr if there is none, as when the result
-// has no 8-bit integers, the last nodes are no KnownChain, or an operand is neither a single number
-// nor lies in memory as the result does, without gaps.
+// The kernel of `spec`, whose nodes are element-wise. nullptr if there is none. There is none, for
+// example, if the result is not of 8-bit integers, if the last nodes are no KnownChain, or if an
+// operand is not a single number and does not lie in memory as the result does, without gaps.
 std::unique_ptr<Kernel> BuildEndingChain(const CpuKernelSpec& spec, const StaticValues& statics);
 
 }  // namespace lemma::cpu

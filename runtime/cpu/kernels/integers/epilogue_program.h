@@ -37,7 +37,8 @@ absl::StatusOr<EpilogueGraph> MakeEpilogueGraph(const Value& product,
 // `product` is given. `nodes` must not be empty.
 std::vector<NodePtr> NodesBehind(const Value& product, absl::Span<const NodePtr> nodes);
 
-// Runs the program in this arithmetic.
+// Runs the program with the number type of this arithmetic; arguments and errors are those of Run
+// (kernels/evaluate/evaluate.h).
 absl::Status RunIn(Arithmetic arithmetic, const LoopProgram& program,
                    absl::Span<const TensorView> inputs, absl::Span<const MutableTensorView> outputs,
                    const RunOptions& options = {});

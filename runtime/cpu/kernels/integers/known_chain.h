@@ -1,5 +1,5 @@
-// A chain (chain_program.h) of which all operands but the first are known single numbers, such as a
-// quantization.
+// A chain (chain_program.h) whose operands, except the first one, are known single numbers. A
+// quantization is an example.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_KNOWN_CHAIN_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_KNOWN_CHAIN_H_
 
@@ -22,7 +22,8 @@ class KnownChain {
   static std::optional<KnownChain> Compile(const CpuKernelSpec& spec, const Value& start,
                                            const StaticValues& statics);
 
-  // x: `rows` rows of `columns` floats without gaps. The rows of y begin `y_step` elements apart.
+  // Runs the chain on x, `rows` rows of `columns` floats without gaps, and stores the results to y.
+  // The rows of y begin `y_step` elements apart.
   void Run(const float* x, int64_t rows, int64_t columns, void* y, int64_t y_step) const;
 
   int64_t result_bytes() const { return result_bytes_; }  // of an element

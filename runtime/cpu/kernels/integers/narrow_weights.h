@@ -2,7 +2,8 @@
 //
 // The time of such a product is the time to read its weights from memory. So the weights stay
 // integers of 4 or 8 bits in memory, and become floats in registers. A weight is the integer times
-// its scale, rounded to f32, as if the f32 weights were stored; only the order of the sums is open.
+// its scale, rounded to f32. So the results are those of f32 weights, except that the terms of a
+// sum may be added in another order.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_NARROW_WEIGHTS_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_NARROW_WEIGHTS_H_
 
@@ -14,8 +15,8 @@
 
 namespace lemma::kernels {
 
-// A matrix [depth, columns] of weights. Multiply may be called only if BestIntegerIsa() is kVnni
-// (AVX-512), all other functions on any machine.
+// A matrix [depth, columns] of weights. Multiply may be called only if BestIntegerIsa() (tiles.h)
+// is kVnni. All other functions may be called on any machine.
 class NarrowWeights {
  public:
   // How a weight is stored: as 4 bits, as 8 bits or, if neither gives every weight exactly, as f32.
@@ -44,7 +45,8 @@ class NarrowWeights {
   int64_t depth() const { return depth_; }
   int64_t columns() const { return columns_; }
   int64_t runs() const { return (depth_ + kRun - 1) / kRun; }
-  // The packed integers, and the bytes of everything.
+  // packed: the packed integers or, in the form kFloats, the weights. bytes: the bytes of the
+  // packed numbers, scales and bases together.
   absl::Span<const char> packed() const {
     return {reinterpret_cast<const char*>(weights_.data()), weights_.size() * sizeof(uint32_t)};
   }

@@ -28,11 +28,11 @@ std::optional<IntegerOperand> IntegerOperandOf(const Value& v);
 enum class ProductHead { kNone, kConvolution, kMatrices };
 ProductHead HeadOf(const Node& node);  // defined in product_kernel.cc, which lists the operators
 
-// A convolution of images or a matrix product of an integer operand and known integers. The sums of
-// a product in f32 fit in an i32; the sums of a product in i32 wrap.
+// A convolution of images or a matrix product of an integer operand and known integers. If the
+// product is in f32, its sums fit in an i32; if it is in i32, its sums wrap.
 struct IntegerProduct {
   IntegerOperand x;
-  // The weight: `integers` * weight_scale, then transposed: dimension d of the head's operand is
+  // The weight is `integers` * weight_scale, transposed: dimension d of the head's operand is
   // dimension permutation[d] of `integers`. Both factors are static.
   Value integers;
   Value weight_scale;  // f32, broadcast over `integers`; empty: 1
@@ -41,8 +41,9 @@ struct IntegerProduct {
   bool is_float = false;              // the sums are stored as f32; false: as i32
 };
 
-// `head` as an IntegerProduct; nullopt if it is another application, if a sum in f32 may not fit,
-// or if integers gain nothing, on this machine or for so few columns.
+// `head` as an IntegerProduct. nullopt if `head` is another application, if a sum of a product in
+// f32 may not fit in an i32, or if integers are not faster, either on this machine or because the
+// weight has too few columns.
 std::optional<IntegerProduct> IntegerProductOf(const Node& head);
 
 // A static f32 value `integers` * scale, element by element. The shape of `integers` is the
@@ -59,9 +60,10 @@ std::optional<ScaledIntegers> ScaledIntegersOf(const Value& v);
 // nullopt unless they are known to be integers of magnitude at most 255.
 std::optional<int64_t> LargestKnownInteger(const Value& v);
 
-// A number of bits, from 0 to 9, that is enough to tell the elements of `v` apart, for a value `v`
-// for which LargestKnownInteger has a result. If `v` is a difference, such as of integers and their
-// zero point, the bits for the elements before the subtraction.
+// The number of bits, from 0 to 9, that is enough to tell the elements of `v` apart, as far as
+// their range is known. `v` must be a value for which LargestKnownInteger has a result. If `v` is a
+// difference, such as integers minus their zero point, the number of bits for the integers before
+// the subtraction.
 int BitsBesideZeroOf(const Value& v);
 
 }  // namespace lemma::cpu

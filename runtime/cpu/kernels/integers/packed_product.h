@@ -1,8 +1,9 @@
 // A product of integers in the form for runtime/cpu/kernels/integers/tiles.h: sizes, offsets, and
 // the right matrix in panels.
 //
-// x - zero needs nine bits. So where bytes can be multiplied, the product sums x * w and subtracts
-// zero * (sum of w). The result is the same, also where 32 bits wrap.
+// The number x - zero needs nine bits. So where bytes can be multiplied, the code sums x * w, where
+// w is the weight, and then subtracts zero * (sum of w). The result is the same, even if sums of 32
+// bits wrap.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_PACKED_PRODUCT_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_PACKED_PRODUCT_H_
 
@@ -54,9 +55,9 @@ class PackedProduct {
   // 16-bit integers or, if the product multiplies bytes, as bytes. PatchBytes is the size of the
   // patch for `rows` rows of the result.
   int64_t PatchBytes(int64_t rows) const;
-  // Writes the patch for rows [begin, end) of the result. Integers of 16 bits: pixel - zero, and 0
-  // outside the image. Bytes: InBytes(pixel), and InBytes(zero) outside the image. T is uint8_t or
-  // int8_t.
+  // Writes the patch for rows [begin, end) of the result. A patch of 16-bit integers holds
+  // pixel - zero, and 0 outside the image. A patch of bytes holds InBytes(pixel), and InBytes(zero)
+  // outside the image. T is uint8_t or int8_t.
   template <class T>
   void FillPatch(const T* image, int zero, int64_t begin, int64_t end, void* patch) const;
   // The number that patches of bytes hold for the number x of type T.

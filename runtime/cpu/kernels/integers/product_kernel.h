@@ -1,8 +1,8 @@
 // The kernel of integer products: a convolution or a matrix product of quantized values, and the
 // element-wise applications behind it.
 //
-// The kernel multiplies the integers themselves, with sums of 32 bits, and then computes the rest
-// by definition: the scales of both operands as one factor, then each application.
+// The kernel multiplies the integers themselves, with sums of 32 bits. Then it multiplies the sums
+// by the scales of both operands, as one factor, and computes each application by its definition.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_PRODUCT_KERNEL_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_PRODUCT_KERNEL_H_
 

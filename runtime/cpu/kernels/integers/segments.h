@@ -1,4 +1,4 @@
-// Divides the computations of a kernel behind a product into parts.
+// Divides the computations that a kernel has behind a product into parts, called segments.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_SEGMENTS_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_SEGMENTS_H_
 
@@ -14,15 +14,15 @@
 
 namespace lemma::cpu {
 
-// Some of the nodes behind a product: they compute the output of the last one from `start`.
+// Some of the nodes behind a product. They compute the output of the last one from `start`.
 struct Segment {
   Value start;
   std::vector<NodePtr> nodes;
-  std::optional<ChainProgram> chain;  // the same, if it is a chain
+  std::optional<ChainProgram> chain;  // the same computation, if it is a chain
 };
 
-// The spec's nodes behind its head, cut where their arithmetic changes. The last nodes of a
-// segment, if they quantize its result, become a segment of their own where only this makes them a
+// The spec's nodes behind its head, cut into segments where their arithmetic changes. If the last
+// nodes of a segment quantize, they become a segment of their own if only the cut makes them a
 // chain, or a chain that Requantization may compute. Dimension `channel` of the values becomes the
 // columns.
 std::vector<Segment> SegmentsBehind(const CpuKernelSpec& spec, int channel);
@@ -38,8 +38,9 @@ struct BlockProgram {
   DType from = DType::kF32, to = DType::kF32;
 };
 
-// The segment by its definition. has_gaps: the rows of the segment's result have gaps between them.
-// Unimplemented if an operand is no input of the spec; other errors are those of MakeEpilogueGraph.
+// Compiles the segment from the definitions of its nodes. has_gaps: whether the rows of the
+// segment's result have gaps between them. Unimplemented if an operand is no input of the spec.
+// Other errors are those of MakeEpilogueGraph, ComposeNodes and CompileLoops.
 absl::StatusOr<BlockProgram> CompileSegment(const CpuKernelSpec& spec, const Segment& segment,
                                             int channel, int64_t rows, int64_t columns,
                                             bool has_gaps);

@@ -1,4 +1,4 @@
-// Element-wise applications of one 8-bit integer as a table of their 256 results.
+// Computes element-wise applications to one 8-bit value by a table of their 256 results.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_TABLE_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_TABLE_H_
 
@@ -10,8 +10,9 @@
 namespace lemma::cpu {
 
 // The one dynamic input, u8 or i8, from which the last node's output is computed element by
-// element, if all other inputs are single static numbers; otherwise nullopt. `inputs`: the values
-// that the nodes read and do not compute; `is_static`: by input.
+// element. nullopt if there is no such input, or if another input is not a single static number.
+// `inputs`: the values that the nodes read and do not compute. `is_static`: whether each of the
+// inputs is static.
 std::optional<Value> TableSource(const std::vector<NodePtr>& nodes,
                                  const std::vector<Value>& inputs,
                                  const std::vector<bool>& is_static);

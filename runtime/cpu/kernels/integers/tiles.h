@@ -2,10 +2,10 @@
 // multiplies two pairs of 16-bit numbers, or four pairs of 8-bit numbers, and adds the products in
 // 32 bits.
 //
-// A row of the left matrix consists of runs of adjacent numbers, such as a row of a matrix, or a
-// row or a position of a convolution's window; long rows may be cut into several runs. All runs
-// are read with the same length, a multiple of 2 (16-bit numbers) or 4 (bytes). Where a run has
-// fewer numbers, those behind it are read too, with weight 0.
+// A row of the left matrix consists of runs of adjacent numbers. A run is, for example, a row of a
+// matrix, or a row or a position of a convolution's window; long rows may be cut into several runs.
+// All runs are read with the same length, a multiple of 2 (16-bit numbers) or 4 (bytes). If a run
+// has fewer numbers, the numbers behind it are read too, with weight 0.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_TILES_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_TILES_H_
 
@@ -57,9 +57,9 @@ struct Runs {
 void MultiplyTile(const int16_t* const* rows, int64_t count, const Runs& runs, const int16_t* panel,
                   bool accumulate, int32_t* sums, int64_t step, IntegerIsa isa = BestIntegerIsa());
 
-// The same for bytes, in groups of 4 instead of 2, and for one or two panels (`panels`) that lie
-// `panel_step` bytes apart: j < 16 * panels. Only with kVnni. Adds to the numbers start[j] or, if
-// `start` is nullptr, to those in `sums`.
+// The same for bytes, in groups of 4 instead of 2, and for `panels` panels (1 or 2) that lie
+// `panel_step` bytes apart: j < 16 * panels. Only with kVnni. The sums begin with the numbers
+// start[j] or, if `start` is nullptr, with the numbers in `sums`.
 void MultiplyBytes(const uint8_t* const* rows, int64_t count, const Runs& runs, const int8_t* panel,
                    int panels, int64_t panel_step, const uint32_t* start, int32_t* sums,
                    int64_t step);
@@ -74,29 +74,32 @@ void MultiplyChannels(const int16_t* x, int64_t pixels, int64_t pixel_step, cons
                       int64_t pairs, const int16_t* weights, int32_t* sums, int64_t step,
                       IntegerIsa isa = BestIntegerIsa());
 
-// The index in `weights` above of the weight of channel `channel` < kPanelColumns at tap `tap`.
+// Where MultiplyChannels expects the weight of channel `channel` < kPanelColumns at tap `tap`: an
+// index in `weights`.
 inline int64_t ChannelWeight(int64_t tap, int64_t channel) {
   const int64_t half = channel % 8 >= 4 ? kPanelColumns : 0;
   return tap / 2 * 2 * kPanelColumns + half + channel / 8 * 8 + channel % 4 * 2 + tap % 2;
 }
 
-// The same on bytes, for up to kByteChannels channels and with 4 * groups taps. Adds to the number
-// start[c] of each channel. Reads kByteChannels bytes at each tap, and overwrites the sums of
-// `channels` channels, rounded up to a multiple of kPanelColumns. Only with kVnni.
+// The same as MultiplyChannels on bytes, for up to kByteChannels channels and with 4 * groups taps.
+// The sum of channel c begins with start[c] instead of 0. Reads kByteChannels bytes at each tap,
+// and overwrites the sums of `channels` channels, rounded up to a multiple of kPanelColumns. Only
+// with kVnni.
 constexpr int64_t kByteChannels = 64;
 void MultiplyByteChannels(const uint8_t* x, int64_t pixels, int64_t pixel_step, const int64_t* taps,
                           int64_t groups, const int8_t* weights, const uint32_t* start,
                           int64_t channels, int32_t* sums, int64_t step);
 
-// The index in `weights` above of the weight of channel `channel` < kByteChannels at tap `tap`.
+// Where MultiplyByteChannels expects the weight of channel `channel` < kByteChannels at tap `tap`:
+// an index in `weights`.
 inline int64_t ByteChannelWeight(int64_t tap, int64_t channel) {
   // Four vectors: channels 0 to 3, 16 to 19, 32 to 35 and 48 to 51 are in the first one.
   const int64_t vector = channel % 16 / 4, place = channel / 16 * 4 + channel % 4;
   return ((tap / 4 * 4 + vector) * 16 + place) * 4 + tap % 4;
 }
 
-// Moves rows that are `step` >= columns numbers apart to the front, so that no gaps remain between
-// them.
+// Removes the gaps between rows of `columns` numbers that begin `step` >= columns numbers apart:
+// moves them so that they begin `columns` numbers apart.
 void CompactTile(int32_t* sums, int64_t rows, int64_t columns, int64_t step);
 
 // As CompactTile, and replaces each int32 in place by a float: float(sum) * scale[j] + shift[j],

@@ -1,11 +1,12 @@
-// Requantization: the sums of a product of integers, floats or 8-bit integers become other 8-bit
-// integers.
+// Requantization turns numbers into 8-bit integers. The numbers are the sums of a product of
+// integers, floats, or other 8-bit integers.
 //
-// The exact computation rounds at each step: sum * scale + shift, some steps of a chain (chain.h),
-// a quotient, the nearest integer. Here the number before the nearest integer is computed with one
-// or two fused multiplications and additions, and a product where it is negative if the steps have
-// such a product. Its error is bounded. Where this error may change the nearest integer, the exact
-// computation decides. So the results are those of the exact computation.
+// The exact computation rounds at each of these steps: sum * scale + shift, some steps of a chain
+// (chain.h), a division, and the rounding to the nearest integer. The short computation has fewer
+// steps before the rounding to the nearest integer: one or two fused multiply-adds and, if the
+// chain multiplies negative numbers by a factor, this multiplication. The error of the short
+// computation is bounded. Where this error may change the nearest integer, the exact computation is
+// used. So the results are always those of the exact computation.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_REQUANTIZATION_REQUANTIZE_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_REQUANTIZATION_REQUANTIZE_H_
 
@@ -23,16 +24,20 @@ class Requantization {
  public:
   enum class Start { kSums, kFloats };
 
-  // For rows of `columns` numbers. The exact computation begins with sums, to which ScaleTile is
-  // applied with `scale` and `shift` (nullptr: without), or with floats; in both cases, `steps`
-  // follow. If the first steps are kLoadU8 or kLoadI8 and kTakeOther, it begins with these
-  // integers. The operands of the steps are set, except the data of integers; numbers and vectors
-  // are copied. nullopt if the bound is useless or the steps have another form than the following.
-  // There are one or two stages; each has min, max and arithmetic with numbers and vectors, and
-  // ends with kQuantize. In each, negative numbers may be multiplied once (kScaleNegative,
-  // kScaleNegativeOther), before min and max. One stage may add an integer that is loaded. In the
-  // first stage, before anything is added, there may be one product with a gate: an integer for
-  // each column (kLoadVectorU8 or kLoadVectorI8) that may differ from run to run.
+  // For rows of `columns` numbers. The exact computation begins with sums, to which ScaleTile
+  // (tiles.h) is applied with `scale` and `shift` (nullptr: without), or with floats. Then `steps`
+  // follow. If the first two steps are kLoadU8 or kLoadI8, and kTakeOther, the computation begins
+  // with the loaded integers instead. The operands of the steps must be set, except the data of
+  // integers. Numbers and vectors are copied.
+  //
+  // nullopt if the error bound is too large to be useful, or if the steps do not have this form:
+  //   * There are one or two stages. Each stage has min, max and arithmetic with numbers and
+  //     vectors, and ends with kQuantize.
+  //   * A stage may multiply negative numbers once (kScaleNegative, kScaleNegativeOther), before
+  //     min and max.
+  //   * One stage may add an integer that is loaded.
+  //   * The first stage may have one product with a gate, before anything is added. A gate is an
+  //     integer for each column (kLoadVectorU8 or kLoadVectorI8) that may differ from run to run.
   static std::optional<Requantization> Of(Start start, const float* scale, const float* shift,
                                           int64_t columns, absl::Span<const ChainStep> steps);
   // Whether `Of` accepts steps of this kind.
@@ -40,9 +45,9 @@ class Requantization {
   // As `Of`, for floats in rows of any length. nullopt if `steps` read vectors.
   static std::optional<Requantization> OfElements(absl::Span<const ChainStep> steps);
 
-  // Some rows of columns [first, first + columns). Each pointer except `gates` points to the
-  // block's first element; the rows of each operand and of the result begin x_step, other_step and
-  // y_step elements apart.
+  // A block: columns [first, first + columns) of `rows` rows. Each pointer except `gates` points to
+  // the block's first element. The rows of x, `other` and y begin x_step, other_step and y_step
+  // elements apart.
   struct Rows {
     int64_t rows = 0, first = 0, columns = 0;
     const void* x = nullptr;  // the sums, floats or integers with which the computation begins
@@ -55,9 +60,10 @@ class Requantization {
     int64_t y_step = 0;
   };
 
-  // If x holds sums, the rows of x are read up to a multiple of kPanelColumns columns. `first` must
-  // be a multiple of kPanelColumns, and 0 after OfElements. y may be `other`, or x if x holds 8-bit
-  // integers; in both cases the row steps must be equal.
+  // Computes a block. If x holds sums, the rows of x are read up to a multiple of kPanelColumns
+  // columns. Rows::first must be a multiple of kPanelColumns; for a result of OfElements, it must
+  // be 0. y may be `other`, or x if x holds 8-bit integers; in both cases the row steps must be
+  // equal.
   void Run(const Rows& rows, IntegerIsa isa = BestIntegerIsa()) const;
 
  private:

@@ -1,4 +1,4 @@
-// The short computation of a block (requantize.h) with AVX-512.
+// The short computation of requantize.h for one block, with AVX-512.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_REQUANTIZATION_REQUANTIZE_BLOCK_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_REQUANTIZATION_REQUANTIZE_BLOCK_H_
 
@@ -6,9 +6,10 @@
 
 namespace lemma::kernels {
 
-// A stage, from the block's first column on. The arrays have an element for each column, and are
-// filled up to a multiple of 16. `slope` and `after` are nullptr unless the stage multiplies
-// negative numbers by `slope` and then adds `after` to all numbers.
+// A stage (Requantization::Stage in requantize.h), from the block's first column on. The arrays
+// have an element for each column, and are filled up to a multiple of 16. `slope` and `after` are
+// nullptr unless the stage multiplies negative numbers by `slope` and then adds `after` to all
+// numbers.
 struct StageColumns {
   const float* factor = nullptr;
   const float* addend = nullptr;
@@ -23,8 +24,8 @@ struct StageColumns {
 struct RequantizedBlock {
   enum class Source { kSums, kFloats, kBytes };
   Source source = Source::kSums;
-  const char* x = nullptr;  // of the source; sums are read up to a multiple of 16 columns
-  int64_t x_step = 0;       // in bytes
+  const char* x = nullptr;  // the source; sums are read up to a multiple of 16 columns
+  int64_t x_step = 0;       // from one row to the next, in bytes, as other_step and y_step are
   int64_t rows = 0, columns = 0;
   const char* other = nullptr;  // bytes that a stage with has_other reads
   int64_t other_step = 0;
@@ -38,10 +39,10 @@ struct RequantizedBlock {
   int64_t y_step = 0;
 };
 
-// Computes and stores the rows, except those in which a stage has a doubtful number: NaN, or a
-// number whose nearest integer the error may change. Writes the indices of these rows to
-// `doubtful`, which must have room for all rows, and returns their number. Only on machines for
-// which BestIntegerIsa() is kVnni.
+// Computes and stores the rows, except rows in which a stage has a doubtful number: NaN, or a
+// number whose nearest integer the error may change. Writes the indices of the rows that are not
+// stored to `doubtful`, which must have room for all rows, and returns how many these are. May be
+// called only on machines for which BestIntegerIsa() (tiles.h) is kVnni.
 int64_t RunBlock(const RequantizedBlock& block, int64_t* doubtful);
 
 }  // namespace lemma::kernels
