@@ -22,7 +22,8 @@
 
 namespace lemma {
 
-// The data from which a back end builds one kernel; opaque to others.
+// The data from which a back end builds one kernel. Only this back end knows
+// its content.
 struct KernelSpec {
   virtual ~KernelSpec() = default;
 };

@@ -10,11 +10,15 @@
 
 namespace lemma {
 
-// Executes the graph by its definitions. True if an operator's result has a finite element of
-// magnitude above 2^-10 times the largest f32, or has an infinity or a NaN although all operands
-// are finite; also if an operator whose operands are all finite multiplies elements of one of them
-// in a reduction, and some of these have a product of that magnitude. Errors are those of AllValues
-// (runtime/reference/all_values.h).
+// Executes the graph by its definitions. Returns true in three cases:
+//   * An operator's result has a finite element of magnitude above 2^-10 times
+//     the largest f32.
+//   * An operator's result has an infinity or a NaN although all its operands
+//     are finite.
+//   * An operator whose operands are all finite multiplies elements of an
+//     operand in a reduction, and some of these elements have a product of such
+//     a magnitude.
+// Errors are those of AllValues (runtime/reference/all_values.h).
 absl::StatusOr<bool> NearsOverflow(const Graph& graph, absl::Span<const Tensor> inputs,
                                    int threads = 1);
 

@@ -9,14 +9,16 @@
 //     out each reduction together. Softmax and normalizations are one kernel. If both factors of a
 //     sum of products are contiguous, a thread loads up to 16 bytes of the narrower factor at once,
 //     and as many elements of the other.
-//   * by tile: a block computes a tile of a sum of products (matrix products and convolutions of
-//     any layout, and their gradients), with the factors in shared memory. The kernel includes
-//     computations on the sum (bias, activation, residual) and on the factors. If the precision
-//     is not f32, products run on tensor cores (mma.sync); in the precision `stored`, only those
-//     whose factors need no rounding (product_precision.h). If then both factors are tensors of one
-//     16-bit type, sm_90 multiplies them by warpgroup (wgmma), and the copy engine (TMA) fetches
-//     the tiles. From sm_80 on, products of 8-bit integers, less their zero points, run on tensor
-//     cores in any precision, if their sums are exact.
+//   * by tile: a block computes a tile of a sum of products (matrix products
+//     and convolutions of any layout, and their gradients), with the factors in
+//     shared memory. The kernel includes computations on the sum (bias,
+//     activation, residual) and on the factors. If the precision is not f32,
+//     products run on tensor cores (mma.sync); in the precision `stored`, only
+//     products whose factors need no rounding (product_precision.h). If both
+//     factors of such a product are tensors of one 16-bit type, sm_90
+//     multiplies them by warpgroup (wgmma), and the copy engine (TMA) fetches
+//     the tiles. From sm_80 on, products of 8-bit integers, less their zero
+//     points, run on tensor cores in any precision, if their sums are exact.
 //   * streamed: attention, that is, a product whose first factor is the softmax of another
 //     product's results (the scores). The kernel multiplies by warpgroup and keeps a tile of the
 //     scores in registers. Only on sm_90, in a precision other than f32, and for tensors of one
@@ -112,8 +114,9 @@ struct GridOptions {
   ProductPrecision precision = ProductPrecision::kF32;
   // The device's compute capability, 90 for sm_90; decides which instructions products may use.
   int architecture = kWarpgroupArchitecture;
-  // For measurements: forces a streamed kernel wherever one is possible, with the tile of
-  // StreamTiles that has these rows and keys; if none has, with the tile as without this option.
+  // For measurements: forces a streamed kernel wherever one is possible. The
+  // kernel uses the tile of StreamTiles that has these rows and keys; if there
+  // is none, the tile is chosen as without this option.
   std::optional<StreamTile> stream;
 };
 

@@ -29,18 +29,18 @@ enum class ProductPrecision {
   kBytes,
 };
 
-// The precisions that a user chooses, without kStored.
+// The precisions that a user can choose, without kStored.
 constexpr ProductPrecision kRoundingPrecisions[] = {
     ProductPrecision::kF32, ProductPrecision::kF32x3, ProductPrecision::kTf32,
     ProductPrecision::kF16, ProductPrecision::kBf16};
-// How many precisions a user chooses: all before kBytes.
+// The number of precisions that a user can choose: all before kBytes.
 constexpr int kNumProductPrecisions = static_cast<int>(ProductPrecision::kStored) + 1;
 
 // "f32", "f32x3", "tf32", "f16", "bf16", "stored", "bytes".
 const char* Name(ProductPrecision precision);
-// The precision with this name; nothing for another text.
+// The precision with this name; nullopt if there is none.
 std::optional<ProductPrecision> ParseProductPrecision(absl::string_view name);
-// The names of the precisions that a user chooses, "f32" first.
+// The names of the precisions that a user can choose, "f32" first.
 std::vector<std::string> ProductPrecisionNames();
 
 // The largest relative error of a rounded factor in the normal range; 0 for kF32, kStored and

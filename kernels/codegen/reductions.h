@@ -37,11 +37,13 @@ FoundContraction FindContraction(const loops::NestSource& source,
 // The reductions of `body` that are neither guarded nor inside another reduction.
 std::vector<ScalarExpr> OuterReductions(const ScalarExpr& body);
 
-// Moves reductions from the body of `source` into new tensors: the reductions that are not guarded
-// and depend on nothing but axes of `source`. Two kinds of them stay: `keep` (nullptr: none) and,
-// if `all` is false, reductions that depend on all axes with extents above 1. Returns `source` with
-// reads of the new tensors. Appends the sources that compute the new tensors to `before`, operands
-// before users, and the slots of the new tensors to `slots`.
+// Moves reductions from the body of `source` into new tensors: the reductions
+// that are not guarded and depend on nothing but axes of `source`. Two kinds of
+// such reductions stay in the body: the reduction `keep` (nullptr: none) and,
+// if `all` is false, reductions that depend on all axes with extents above 1.
+// Returns `source` with reads of the new tensors. Appends the sources that
+// compute the new tensors to `before`, operands before users, and the slots of
+// the new tensors to `slots`.
 loops::NestSource MoveReductionsOut(const loops::NestSource& source, bool all,
                                     const ScalarNode* keep, std::vector<loops::Slot>* slots,
                                     std::vector<loops::NestSource>* before);

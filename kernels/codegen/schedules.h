@@ -111,12 +111,15 @@ std::optional<Definition> StreamedForm(const Definition& definition);
 // the result, reads of `sum_slot` and `score_slot` replace sum(key) and sum(depth).
 std::optional<StreamedSource> MatchStreamed(const Definition& form, int sum_slot, int score_slot,
                                             int* fresh);
-// One kernel for `source`, by warpgroup, that keeps the scores in registers. nullopt if the device,
-// the number type or the precision does not allow products by warpgroup, if the factors cannot be
-// copied in bulk, if the sizes do not fit, or if neither the definition nor the precision rounds
-// the softmax to the factors' type. The kernel rounds exp(score - greatest score so far), not the
-// softmax, and divides the sums by `total` at the end. The tile is options.stream or else the
-// size's tile in options.tiles, if it is one of StreamTiles; otherwise ChooseStreamTile decides.
+// One kernel for `source`, by warpgroup, that keeps the scores in registers.
+// nullopt if the device, the number type or the precision does not allow
+// products by warpgroup, if the factors cannot be copied in bulk, if the sizes
+// do not fit, or if neither the definition nor the precision rounds the softmax
+// to the factors' type. The kernel rounds exp(score - greatest score so far),
+// not the softmax, and divides the sums by `total` at the end. The tile is one
+// of StreamTiles. It has the rows and keys of options.stream or, if no tile has
+// these, of the size's tile in options.tiles. If no tile has these either,
+// ChooseStreamTile decides.
 std::optional<GridKernel> KernelByStream(const KernelContext& context, const StreamedSource& source,
                                          const GridOptions& options, int* fresh);
 

@@ -37,8 +37,9 @@ struct Border {
 };
 std::string CheckText(const std::vector<Border>& borders);
 
-// The type ("int" or "int64") of a kernel's rows, columns and depths, which are at most `most`. It
-// is wide enough for the offsets that the printers compute from them.
+// The type ("int" or "int64") of a kernel's rows, columns and depths, which are
+// at most `most`. The type is wide enough for the offsets that the code of
+// `printers` computes from these numbers.
 const char* IndexTypeFor(int64_t most, const std::vector<const NestPrinter*>& printers);
 
 // Code that declares the index of each axis of the batch, from the kernel's variable `batch`.
@@ -123,9 +124,10 @@ struct BulkFactor {
 std::optional<BulkFactor> MatchBulkFactor(const KernelContext& context, const loops::Nest& nest,
                                           int batch, int64_t rows, int64_t depth);
 
-// The code that copies a factor's tile to `place` and signals `barrier`, both expressions. The tile
-// has kBulkDepth numbers from the kernel's variable `depth` on, and `tile_rows` rows from the
-// kernel's variable NAME_first on; `name` is NAME, such as "a". Sets the factor's box.
+// The code that copies a factor's tile to `place` and signals `barrier`; these
+// two are expressions. The tile has kBulkDepth numbers from the kernel's
+// variable `depth` on, and `tile_rows` rows from the kernel's variable
+// NAME_first on; `name` is NAME, such as "a". Sets the factor's box.
 std::string BulkCopyText(const char* name, BulkFactor* factor, int batch, int64_t tile_rows,
                          const std::string& place, const std::string& barrier);
 // The code that declares the coordinates of the batch, for BulkCopyText.

@@ -16,10 +16,12 @@ namespace lemma {
 // definition cannot be evaluated (loop_check.h), for example because a size is not constant, the
 // result is one text that says why.
 //
-// Sound, but not complete. The tensor's box is split where a guard on a single output index changes
-// its value. Otherwise the analysis uses only the ranges of variables and the affine comparisons
-// that are known to hold at the read: the parts of a conjunction that holds, and the negated parts
-// of a disjunction that does not hold.
+// Sound, but not complete: it may report a read that is in bounds. The ranges
+// of the output's indices are split where a guard on a single output index
+// changes its value. Apart from that, the analysis uses only the ranges of
+// variables and the affine comparisons that are known to hold at the read: the
+// parts of a conjunction that holds, and the negated parts of a disjunction
+// that does not hold.
 std::vector<std::string> UnprovedReads(const Definition& definition);
 
 }  // namespace lemma

@@ -40,8 +40,9 @@ struct Grouping {
 
 // A group is a head application, such as a convolution, with the applications fused behind it; or
 // it is element-wise applications without a head.
-//   * A head takes all that it can fuse. But the group of a product of integers ends at its last
-//     8-bit result if the rest depends only on this result, single static numbers and results of
+//   * A head takes all that it can fuse. But the group of a product of integers
+//     ends at its first 8-bit result that decides all the rest: the rest
+//     depends only on this result, single static numbers and results of
 //     dequantizations.
 //   * An element-wise application that no head took joins the group of its users if all users are
 //     in one element-wise group and have its shape. It does not join a group that has 24
@@ -56,9 +57,10 @@ struct Grouping {
 //     reads it (kCopied), if each of these groups is element-wise, is a product of integers,
 //     contains it as the operand of a product, or reads the integers themselves
 //     (KernelDef::reads_integers). Then only the integers, or the bf16 numbers, are stored.
-//   * An element-wise group joins the group that reads its result if the result has 8 bits, only
-//     this one group reads it, the reader is element-wise too, and what both compute together
-//     depends only on one 8-bit value and static numbers.
+//   * An element-wise group joins the group that reads its result if the result
+//     has 8 bits, only this one group reads it, the reader is element-wise too,
+//     and the values of both groups depend only on one 8-bit value and single
+//     static numbers.
 //   * Every other application is a group of its own.
 //
 // `fuse_layout`: see CpuOptions. If it is false, an application is a view only if its result has

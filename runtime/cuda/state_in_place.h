@@ -18,10 +18,11 @@ namespace lemma::cuda {
 //   * That launch reads the old value through at most one of its arguments, and reads an element of
 //     the old value only to compute the same element of the new value.
 //
-// Where one kernel writes the new value and the definition says which elements change
-// (kernels/codegen/updates/update_in_place.h), such as one position of a cache of keys, a kernel
-// that writes only these elements replaces it. It reads nothing of the old value, and its time does
-// not depend on the number of the other elements.
+// If one kernel writes the new value, and the definition says which elements
+// change (kernels/codegen/updates/update_in_place.h), such as one position of a
+// cache of keys, the kernel is replaced by one that writes only these elements.
+// The new kernel does not read the old value, and its time does not depend on
+// the number of the other elements.
 //
 // `buffer_of` gives the index of a value's buffer in plan->buffers, or -1 if the value has none.
 // Call this function before the buffers get their offsets.

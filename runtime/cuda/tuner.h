@@ -1,4 +1,4 @@
-// Searches the tiles of a graph's kernels by measuring them on a device.
+// Finds fast tiles for a graph's kernels by measuring tiles on a device.
 #ifndef LEMMA_RUNTIME_CUDA_TUNER_H_
 #define LEMMA_RUNTIME_CUDA_TUNER_H_
 
@@ -37,8 +37,9 @@ struct TunerOptions {
   int most_tiles = 8;
   bool again = false;  // also tunes sizes that the table has
   Deadline deadline;   // afterwards no other size is begun
-  // Called after each size, when the table has it. `left`: the number of sizes that are still to be
-  // tuned. TuneTiles ends with the first error that it returns.
+  // Called after each size, when the table has it. `left`: the number of sizes
+  // that are still to be tuned. TuneTiles ends with the first error that
+  // on_size returns.
   std::function<absl::Status(const TunedKernel& kernel, int left)> on_size;
 };
 
@@ -52,12 +53,14 @@ struct TunedKernels {
 using MeasurerMaker =
     std::function<std::unique_ptr<KernelMeasurer>(std::shared_ptr<const codegen::TileTable>)>;
 
-// Measures tiles for each size of the graph's kernels by tile and streamed kernels, beginning with
-// the sizes that are predicted to take the most time, and adds the best to `table`. The time is
-// that of the whole step that has the kernel. Another tile than the time model's is taken only if
-// it is faster by 2 % in three alternating measurements of both. A tile that cannot run is left
-// out. An interruption is not an error. `grid.tile` and `grid.stream` must not be set; grid.tiles
-// is not used.
+// Measures tiles for each size of the graph's kernels by tile and streamed
+// kernels, beginning with the sizes that are predicted to take the most time,
+// and adds the best to `table`. The time is that of the whole step that has the
+// kernel. Another tile than the time model's is taken only if it is faster by
+// 2 % in three alternating measurements of both. Another tile that cannot run
+// is left out. If the deadline passes or the work is interrupted, the result so
+// far is returned; this is not an error. `grid.tile` and `grid.stream` must not
+// be set; grid.tiles is not used.
 absl::StatusOr<TunedKernels> TuneTiles(const Graph& graph, const codegen::GridOptions& grid,
                                        const TunerOptions& options, const MeasurerMaker& make,
                                        codegen::TileTable* table);

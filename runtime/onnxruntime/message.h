@@ -40,8 +40,8 @@ class MessageReader {
   std::string Text();
   std::vector<std::string> Texts();
   absl::Status Status();
-  // DataLoss if what follows is no list of tensors, or if the bytes end too soon; ResourceExhausted
-  // if a tensor cannot be allocated.
+  // DataLoss if the next item is no list of tensors, or if the bytes end too
+  // soon; ResourceExhausted if a tensor cannot be allocated.
   absl::StatusOr<std::vector<Tensor>> Tensors();
 
  private:

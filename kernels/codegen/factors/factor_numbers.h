@@ -1,4 +1,5 @@
-// Recognizes which numbers the factors of a product are. Internal to kernels/codegen.
+// Finds the precision (f16, bf16 or TF32) of the numbers in the factors of a
+// product. Internal to kernels/codegen.
 #ifndef LEMMA_KERNELS_CODEGEN_FACTORS_FACTOR_NUMBERS_H_
 #define LEMMA_KERNELS_CODEGEN_FACTORS_FACTOR_NUMBERS_H_
 
@@ -13,14 +14,17 @@ namespace lemma::codegen {
 // kF32. `storage`: the types of the tensors that `e` reads.
 ProductPrecision PrecisionOf(const ScalarExpr& e, absl::Span<const DType> storage);
 
-// The precision in which tensor cores multiply factors of precisions `a` and `b` without rounding
-// the factors; kF32: none. If one factor is a TF32 number and the other an f16 or bf16 number, this
-// is kTf32, because f16 and bf16 numbers are TF32 numbers too. If one is an f16 number and the
-// other a bf16 number, it is kF32: such a graph was not written for tensor cores.
+// The precision in which tensor cores multiply factors of precisions `a` and
+// `b` without rounding the factors; kF32: none. If one factor is a TF32 number
+// and the other an f16 or bf16 number, the result is kTf32, because f16 and
+// bf16 numbers are TF32 numbers too. If one is an f16 number and the other a
+// bf16 number, the result is kF32: such a graph was not written for tensor
+// cores.
 ProductPrecision JointPrecision(ProductPrecision a, ProductPrecision b);
 
-// The tensor that the factor reads, perhaps under a guard that makes the factor 0 elsewhere; -1 for
-// any other factor (TileUse::a_tensor).
+// The number of the tensor that the factor `e` reads, perhaps under a guard
+// that makes the factor 0 elsewhere (TileUse::a_tensor); -1 for any other
+// factor.
 int TensorOf(const ScalarExpr& e);
 
 }  // namespace lemma::codegen

@@ -31,10 +31,12 @@ struct WordFormat {
   int arguments = 2;  // of `make`; more than `numbers` if it ignores the last one
 };
 
-// Prints the code that moves one factor into shared memory. Each thread moves units. One memory
-// access loads P numbers of a unit; P is 1 if fewer than four numbers can be loaded at once. If
-// numbers are adjacent along the depth, a unit is one row and max(P, WordFormat::numbers) depths;
-// otherwise it is P rows and WordFormat::numbers depths.
+// Prints the code that moves one factor into shared memory. Each thread moves
+// units, which are small blocks of numbers. One memory access loads P numbers
+// of a unit; P is 1 if fewer than four numbers can be loaded at once. If
+// numbers are adjacent along the depth, a unit has one row and max(P,
+// WordFormat::numbers) depths; otherwise it has P rows and WordFormat::numbers
+// depths.
 //
 // The code expects these names in the kernel: `shared_words`, the words of shared memory;
 // `NAME_first`, the tile's first row; `depth`, the step's first depth; and `stage`, 0 or 1. NAME is
@@ -54,14 +56,15 @@ class WordLoader {
                         "] = reinterpret_cast<unsigned int (*)[", Lines(), "][", LineWords(),
                         "]>(shared_words + ", first, ");\n");
   }
-  // Goes in front of the loop over the depth, behind the declarations of the batch's variables and
-  // of NAME_first.
+  // Code to insert in front of the loop over the depth, behind the declarations
+  // of the batch's variables and of NAME_first.
   const std::string& before() const { return before_; }
   // `load` moves a step's numbers from memory to registers; `store` makes words of them in shared
   // memory.
   const std::string& load() const { return load_; }
   const std::string& store() const { return store_; }
-  // Word number `word` along the depth, in row `row`; both are counted from the tile's first.
+  // The expression of word number `word` along the depth in row `row`. Both
+  // numbers count from the start of the tile.
   std::string At(const std::string& row, const std::string& word) const {
     return along_depth_ ? absl::StrCat(tile_.name, "_tile[stage][", row, "][", word, "]")
                         : absl::StrCat(tile_.name, "_tile[stage][", word, "][", row, "]");

@@ -59,12 +59,14 @@ class TileTable {
   // The measured tile of a size or, if it was not tuned, ChooseTile with the table's factors.
   TileChoice Choose(const ProductSize& size, ProductPrecision precision) const;
 
-  // One line for each size, sorted: "tf32 8x128x64x512 work 0+2: 64x64x16 by 128 in 2 parts, 12.5
-  // us (before: 14)". Then one for each tile with measurements: "tf32 64x64x16 by 128: factor 1.25
-  // of 17". A tile is named by its shape, so that a table outlives changes of the space.
+  // One line for each size, sorted: "tf32 8x128x64x512 work 0+2: 64x64x16 by
+  // 128 in 2 parts, 12.5 us (before: 14)". Then one line for each tile with
+  // measurements: "tf32 64x64x16 by 128: factor 1.25 of 17" for 17
+  // measurements. A tile is named by its shape, so that a table outlives
+  // changes of the space.
   std::string ToString() const;
-  // Reads such lines. InvalidArgument, with the line, for any other text. Lines with tiles that the
-  // space no longer has are left out.
+  // Reads the text that ToString gives. InvalidArgument, with the line, for any
+  // other text. Lines with tiles that the space no longer has are left out.
   static absl::StatusOr<TileTable> Parse(absl::string_view text);
 
   size_t size() const { return tiles_.size(); }

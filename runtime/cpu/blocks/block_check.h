@@ -15,12 +15,15 @@ struct BlockEvidence {
   int64_t values = 0;        // of the graph before, put together from blocks
 };
 
-// Proves that `divided` has the inputs of `whole` and that each of its outputs equals the same
-// output of `whole`: exactly or, where a sum is divided, in real numbers. Knows nothing of how
-// InBlocks (blocks.h) made `divided`. It goes through the operators of `divided` and derives, for
-// each result, of which value of `whole` it is a block, and which part of a sum:
+// Proves that `divided` has the inputs of `whole` and that each of its outputs
+// equals the same output of `whole`: exactly or, where a sum is divided, in
+// real numbers. Does not know how InBlocks (blocks.h) made `divided`. Goes
+// through the operators of `divided`. For each result, derives the value of
+// `whole` of which it is a block and, in a divided sum, the part of the sum
+// that it is. The derivation uses these facts:
 //
-// - an operator of `whole` gives itself, and a barrier its operand;
+// - an operator that is also in `whole` gives its value there, and a barrier
+//   gives its operand;
 // - a constant whose elements are all one float is a block of each constant with the same number;
 // - a slice of a block is a block; adjacent blocks that are concatenated are one block;
 // - adjacent parts of a sum that are added are one part;
@@ -29,8 +32,9 @@ struct BlockEvidence {
 //   at the indices of its block. If the operator only moves elements, as a reshape does, their
 //   positions are compared instead (MovesBlock in moved_dims.h).
 //
-// Internal if the inputs or the number of outputs differ, or if an output is not proved; then with
-// the first result for which nothing can be derived.
+// Internal if the inputs or the number of outputs differ, or if an output is
+// not proved. In the last case, the message also names the first result for
+// which nothing could be derived.
 absl::StatusOr<BlockEvidence> CheckBlocks(const Graph& whole, const Graph& divided);
 
 }  // namespace lemma::cpu

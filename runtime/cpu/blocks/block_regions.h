@@ -35,8 +35,9 @@ struct BlockRegion {
   std::vector<int> nodes;                            // ascending
   absl::flat_hash_map<int, std::vector<Axis>> axes;  // by node; each node has all axes
   std::vector<int64_t> extents;                      // by axis
-  // Nodes of the region that depend on it through a node outside. That node has to be computed
-  // between the other nodes and these, so blocks cannot contain both.
+  // Nodes of the region that depend on it through a node outside. The outside
+  // node has to be computed after other nodes of the region and before these
+  // nodes, so one block cannot contain all of them.
   std::vector<int> late;
 
   bool Contains(int node) const { return axes.count(node) > 0; }
@@ -73,7 +74,8 @@ class BlockRegions {
   // node, such as a reshape, that has an axis only because it moves elements.
   bool CarriesAll(const BlockRegion& region, int node);
 
-  // Whether the result is too large to be kept whole beside the region last found.
+  // Whether the result of node `n` is too large to be kept whole beside the
+  // region that was found last.
   bool IsLarge(int n) const { return IsCandidate(n, floor_); }
 
   // SummedDimsOf and MovedDimsOf, cached (kept.h).

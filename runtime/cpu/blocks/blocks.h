@@ -33,10 +33,11 @@ struct BlockOptions {
 //   value, as in a softmax, or with another reduction of it (other regions gain nothing);
 // - a block is small enough, and operands that stay whole are not read too often;
 // - no block divides the weights of a product;
-// - no node of the region depends on the region through a node outside. If a node does, and waits
-//   for a sum over blocks, the dimension of the sum is not divided. Otherwise the region is
-//   separated into two, and the second one recomputes what it needs of the first
-//   (separated_regions.h): the gradient of attention, for example, recomputes the scores.
+// - no node of the region depends on the region through a node outside. If a
+//   node does, and waits for a sum over blocks, the dimension of the sum is not
+//   divided. Otherwise the region is separated into two, and the second one
+//   recomputes the values of the first that it needs (separated_regions.h): the
+//   gradient of attention, for example, recomputes the scores.
 //
 // If a region has several results, barriers (graph/barrier.h) keep one block after the other.
 //

@@ -37,17 +37,19 @@ struct MovedDims {
 // nullopt if the node's definition has another form.
 std::optional<MovedDims> MovedDimsOf(const Node& node);
 
-// The digit of the input's index that equals the digit `of_result` of the result's index; its dim
-// is -1 if no dimension of the input depends on `of_result`. nullopt if there is no such digit, or
-// if result and input have different numbers of elements. If there is no such digit, *inner > 1
-// means that two digits in place of `of_result` may have one each; the inner one has the extent
-// *inner.
+// The digit of the input's index that equals the digit `of_result` of the
+// result's index; its dim is -1 if no dimension of the input depends on
+// `of_result`. nullopt if there is no such digit, or if result and input have
+// different numbers of elements. If there is no such digit and *inner becomes
+// greater than 1, `of_result` can be divided into two digits, the inner one of
+// the extent *inner, and each of these two may have a digit of the input.
 //
 // Example: x[3,4] reshaped to y[12] has x's digit {0, 1} for y's digit {0, 4} of extent 3, and
 // *inner = 4 for y's digit {0, 1} of extent 12.
 std::optional<Digit> DigitOfInput(const MovedDims& moved, const Digit& of_result, int64_t extent,
                                   int64_t* inner);
-// The inverse: the digit of the result's index for a digit of the input's.
+// The inverse: the digit of the result's index that equals the digit `of_input`
+// of the input's index. nullopt and *inner are as above, for `of_input`.
 std::optional<Digit> DigitOfResult(const MovedDims& moved, const Digit& of_input, int64_t extent,
                                    int64_t* inner);
 

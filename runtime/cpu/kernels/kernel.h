@@ -92,10 +92,11 @@ struct KernelDef {
   std::vector<std::string> ops;  // names of the operators that its head may have
   // Whether this kernel takes `node`, an application of one of these operators, as its head.
   bool (*accepts)(const Node& node) = nullptr;
-  // Whether `user` may be fused behind the last node. `user` is the only user of that node's output
-  // or the first node of an activation pair (IsActivationPair). For the kernel of integer products,
-  // it may also be one of several element-wise nodes that read the output on several ways, which
-  // join in one node. nullptr: never.
+  // Whether `user` may be fused behind the last node. `user` is the only user
+  // of that node's output or the first node of an activation pair
+  // (IsActivationPair). For the kernel of integer products, it may also be one
+  // of several element-wise nodes on parallel paths that start from the output
+  // and end in one node. nullptr: never.
   bool (*fuses)(const CpuKernelSpec& spec, const Node& user) = nullptr;
   // Whether the kernel may also fuse users that change the element type.
   bool fuses_casts = false;

@@ -1,4 +1,5 @@
-// Which rows our own kernel for softmax computes. Internal to runtime/cpu.
+// Tells which rows our own kernel for softmax computes. Internal to
+// runtime/cpu.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_ROW_SOFTMAX_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_ROW_SOFTMAX_H_
 
@@ -14,8 +15,8 @@ struct SoftmaxMatrix {
   int64_t rows = 0, columns = 0;
 };
 
-// What `kernel` computes if it is a softmax by SoftmaxRows (vectorized/softmax_rows.h); nullopt for
-// any other kernel.
+// The rows that `kernel` computes if it is a softmax by SoftmaxRows
+// (vectorized/softmax_rows.h); nullopt for any other kernel.
 std::optional<SoftmaxMatrix> SoftmaxMatrixOf(const Kernel& kernel);
 
 }  // namespace lemma::cpu

@@ -42,10 +42,12 @@ struct Fusion {
 // Exceptions: a factor of a product is stored if it can be the epilogue of another product. A cast
 // to 16 bits is stored if the group of its users contains a product.
 //
-// An operator with reductions meets the last condition if the group's other operators have none,
-// and all that stand between it and the group's result are element-wise and have the value's shape
-// (an epilogue). It also does so if the whole group is still one kernel by row
-// (kernels/codegen/grid_program.h), such as a normalization written as small operators.
+// An operator with reductions meets the last condition if the group's other
+// operators have none, and all operators between it and the group's result are
+// element-wise and have the value's shape (an epilogue). It also meets the
+// condition if the whole group is still one kernel by row
+// (kernels/codegen/grid_program.h), such as a normalization written as small
+// operators.
 //
 // If users read an operator's result at indices that are loaded from a tensor (as in a gather), the
 // operator joins only if it is a transpose, or element-wise over operands of its own shape. An

@@ -1,5 +1,5 @@
-// How an application's definition reads its inputs, as fusion needs to know. Internal to
-// runtime/cuda/fusion.
+// Describes how an application's definition reads its inputs, for fusion.
+// Internal to runtime/cuda/fusion.
 #ifndef LEMMA_RUNTIME_CUDA_FUSION_READ_TRAITS_H_
 #define LEMMA_RUNTIME_CUDA_FUSION_READ_TRAITS_H_
 
@@ -12,7 +12,7 @@ namespace lemma::cuda {
 // The properties of an application's definition that fusion needs.
 struct ReadTraits {
   bool reduces = false;     // whether there is a reduction
-  bool multiplies = false;  // whether one of them is a sum of products
+  bool multiplies = false;  // whether a reduction is a sum of products
   int functions = 0;        // the number of scalar functions in the definition
   // By input: the number of reads. A read counts once for each combination of values of the
   // variables in its index, so a broadcast element counts once. Open sizes count as 1.

@@ -12,12 +12,14 @@
 namespace lemma::cpu {
 
 struct DnnlConvolution {
-  // As they lie in memory; weights: [groups,] out, in, rows, columns. The kernel multiplies numbers
-  // of x's type, and converts static weights to it once.
+  // The descriptors of the operands and of the result as they lie in memory.
+  // The dimensions of `weights` are [groups,] out, in, rows, columns. The
+  // kernel multiplies numbers of x's type, and converts static weights to this
+  // type once.
   dnnl::memory::desc x, weights, y;
   dnnl::memory::desc bias;                                  // {out}; empty: none
   int x_input = 0, weights_input = 1, bias_input = -1;      // of the spec's inputs; -1: no bias
-  dnnl::memory::dims strides = {1, 1}, dilations = {0, 0};  // dilations: pixels between two taps
+  dnnl::memory::dims strides = {1, 1}, dilations = {0, 0};  // dilations: skipped pixels
   dnnl::memory::dims begin = {0, 0}, end = {0, 0};          // padding before and after x, in pixels
 };
 

@@ -1,13 +1,15 @@
 // Convolutions by Winograd's algorithm: minimal filtering, for windows of 3 x 3 pixels.
 //
-// The algorithm transforms tiles of 4 x 4 or 6 x 6 pixels and the weights, multiplies them, and
-// transforms the products into 2 x 2 or 4 x 4 outputs. It needs 2.25 or 4 times fewer
-// multiplications than the definition. Its rounding errors are relative to the largest values
-// nearby, not to each output; relative to the largest output, as in runtime/tolerance.h, they are
-// up to twice those of the direct convolution. Each output of a tile is computed from all pixels of
-// the tile, also from pixels whose factors cancel. So an infinity or NaN in one pixel would reach
-// outputs whose windows do not contain it. Inputs with such pixels, or with numbers so large that
-// an intermediate result could overflow, go to the direct convolution.
+// The algorithm transforms tiles of 4 x 4 or 6 x 6 pixels and the weights,
+// multiplies them, and transforms the products into 2 x 2 or 4 x 4 outputs. It
+// needs 2.25 or 4 times fewer multiplications than the definition. The rounding
+// error of an output is proportional to the largest values nearby, not to the
+// output itself. Relative to the largest output, as in runtime/tolerance.h, the
+// errors are up to twice those of the direct convolution. Each output of a tile
+// is computed from all pixels of the tile, also from pixels whose factors
+// cancel. So an infinity or NaN in one pixel would reach outputs whose windows
+// do not contain it. Inputs with such pixels, or with numbers so large that an
+// intermediate result could overflow, go to the direct convolution.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_CONVOLUTIONS_WINOGRAD_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_CONVOLUTIONS_WINOGRAD_H_
 

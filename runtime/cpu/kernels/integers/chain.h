@@ -10,8 +10,9 @@
 
 namespace lemma::kernels {
 
-// A step changes x, or a second number `other`. min and max propagate a NaN in x; `number` must not
-// be NaN for them.
+// A step changes x, or a second number `other`. The comments of the kinds give
+// the new value, of x unless they say "other =". min and max propagate a NaN in
+// x; for them, `number` must not be NaN.
 struct ChainStep {
   enum class Kind {
     kAdd,            // x + number

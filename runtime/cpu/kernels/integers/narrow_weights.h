@@ -1,8 +1,10 @@
 // Products of a few rows of floats with a matrix of weights that are small integers times scales.
 //
-// The time of such a product is the time to read its weights from memory. So the weights stay
-// integers of 4 or 8 bits in memory, and become floats in registers. A weight is the integer times
-// its scale, rounded to f32, as if the f32 weights were stored; only the order of the sums is open.
+// The time of such a product is the time to read its weights from memory. So
+// the weights stay integers of 4 or 8 bits in memory, and become floats in
+// registers. A weight is the integer times its scale, rounded to f32, as if the
+// f32 weights were stored. Only the order in which products are added may
+// differ.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_NARROW_WEIGHTS_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_NARROW_WEIGHTS_H_
 

@@ -59,9 +59,10 @@ std::optional<ScaledIntegers> ScaledIntegersOf(const Value& v);
 // nullopt unless they are known to be integers of magnitude at most 255.
 std::optional<int64_t> LargestKnownInteger(const Value& v);
 
-// A number of bits, from 0 to 9, that is enough to tell the elements of `v` apart, for a value `v`
-// for which LargestKnownInteger has a result. If `v` is a difference, such as of integers and their
-// zero point, the bits for the elements before the subtraction.
+// A number of bits, from 0 to 9, that is enough to tell the elements of `v`
+// apart. LargestKnownInteger must have a result for `v`. If `v` is a
+// difference, such as of integers and their zero point, the result is the bits
+// for the elements before the subtraction.
 int BitsBesideZeroOf(const Value& v);
 
 }  // namespace lemma::cpu

@@ -21,10 +21,11 @@ struct Segment {
   std::optional<ChainProgram> chain;  // the same, if it is a chain
 };
 
-// The spec's nodes behind its head, cut where their arithmetic changes. The last nodes of a
-// segment, if they quantize its result, become a segment of their own where only this makes them a
-// chain, or a chain that Requantization may compute. Dimension `channel` of the values becomes the
-// columns.
+// The spec's nodes behind its head, cut where their arithmetic changes. If a
+// segment gives 8-bit integers, but is not a chain (or, with kVnni, no chain
+// that Requantization may compute), it is cut once more: its last nodes become
+// a segment of their own if they are a chain that Requantization may compute.
+// Dimension `channel` of the values becomes the columns.
 std::vector<Segment> SegmentsBehind(const CpuKernelSpec& spec, int channel);
 
 // One segment for a block of rows and columns.
@@ -38,8 +39,9 @@ struct BlockProgram {
   DType from = DType::kF32, to = DType::kF32;
 };
 
-// The segment by its definition. has_gaps: the rows of the segment's result have gaps between them.
-// Unimplemented if an operand is no input of the spec; other errors are those of MakeEpilogueGraph.
+// Compiles the definitions of the segment's nodes. has_gaps: the rows of the
+// segment's result have gaps between them. Unimplemented if an operand is no
+// input of the spec; other errors are those of MakeEpilogueGraph.
 absl::StatusOr<BlockProgram> CompileSegment(const CpuKernelSpec& spec, const Segment& segment,
                                             int channel, int64_t rows, int64_t columns,
                                             bool has_gaps);

@@ -2,10 +2,11 @@
 // multiplies two pairs of 16-bit numbers, or four pairs of 8-bit numbers, and adds the products in
 // 32 bits.
 //
-// A row of the left matrix consists of runs of adjacent numbers, such as a row of a matrix, or a
-// row or a position of a convolution's window; long rows may be cut into several runs. All runs
-// are read with the same length, a multiple of 2 (16-bit numbers) or 4 (bytes). Where a run has
-// fewer numbers, those behind it are read too, with weight 0.
+// A row of the left matrix consists of runs of adjacent numbers. In a matrix
+// product, a row is one run; in a convolution, a row or a position of the
+// window is a run. Long runs may be cut into several. All runs are read with
+// the same length, a multiple of 2 (16-bit numbers) or 4 (bytes). Where a run
+// has fewer numbers, those behind it are read too, with weight 0.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_TILES_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_TILES_H_
 
@@ -64,12 +65,14 @@ void MultiplyBytes(const uint8_t* const* rows, int64_t count, const Runs& runs, 
                    int panels, int64_t panel_step, const uint32_t* start, int32_t* sums,
                    int64_t step);
 
-// A depthwise convolution: sums of one channel each, for `pixels` pixels and kPanelColumns
-// channels. Pixels lie `pixel_step` numbers apart in x and `step` numbers apart in sums.
+// A depthwise convolution: sums of one channel each, for `pixels` pixels and
+// kPanelColumns channels. Pixels lie `pixel_step` numbers apart in x and `step`
+// numbers apart in sums. A tap is a position of the window.
 // sums[i * step + c] = sum(t < 2 * pairs)
 //     x[i * pixel_step + taps[t] + c] * weights[ChannelWeight(t, c)].
-// `taps` holds 2 * pairs offsets in x. If the window has an odd number of taps, one more offset
-// fills the last pair, with weights 0. Reads kPanelColumns numbers at each tap. Overwrites `sums`.
+// `taps` holds 2 * pairs offsets in x. If the window has an odd number of taps,
+// one more offset fills the last pair, with weights 0. Reads kPanelColumns
+// numbers at each tap. Overwrites `sums`.
 void MultiplyChannels(const int16_t* x, int64_t pixels, int64_t pixel_step, const int64_t* taps,
                       int64_t pairs, const int16_t* weights, int32_t* sums, int64_t step,
                       IntegerIsa isa = BestIntegerIsa());

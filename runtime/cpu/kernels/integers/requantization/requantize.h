@@ -1,11 +1,13 @@
-// Requantization: the sums of a product of integers, floats or 8-bit integers become other 8-bit
-// integers.
+// Requantization: converts numbers to 8-bit integers. The numbers are the sums
+// of a product of integers, floats, or 8-bit integers of another scale.
 //
-// The exact computation rounds at each step: sum * scale + shift, some steps of a chain (chain.h),
-// a quotient, the nearest integer. Here the number before the nearest integer is computed with one
-// or two fused multiplications and additions, and a product where it is negative if the steps have
-// such a product. Its error is bounded. Where this error may change the nearest integer, the exact
-// computation decides. So the results are those of the exact computation.
+// The exact computation rounds at each step: sum * scale + shift, some steps of
+// a chain (chain.h), a quotient, the nearest integer. The short computation
+// gives the number before the last rounding with one or two fused
+// multiplications and additions. If the steps multiply negative numbers by a
+// factor, so does the short computation. The error of its number is bounded.
+// Where the error may change the nearest integer, the exact computation
+// decides. So the results are those of the exact computation.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_REQUANTIZATION_REQUANTIZE_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_REQUANTIZATION_REQUANTIZE_H_
 
@@ -23,16 +25,20 @@ class Requantization {
  public:
   enum class Start { kSums, kFloats };
 
-  // For rows of `columns` numbers. The exact computation begins with sums, to which ScaleTile is
-  // applied with `scale` and `shift` (nullptr: without), or with floats; in both cases, `steps`
-  // follow. If the first steps are kLoadU8 or kLoadI8 and kTakeOther, it begins with these
-  // integers. The operands of the steps are set, except the data of integers; numbers and vectors
-  // are copied. nullopt if the bound is useless or the steps have another form than the following.
-  // There are one or two stages; each has min, max and arithmetic with numbers and vectors, and
-  // ends with kQuantize. In each, negative numbers may be multiplied once (kScaleNegative,
-  // kScaleNegativeOther), before min and max. One stage may add an integer that is loaded. In the
-  // first stage, before anything is added, there may be one product with a gate: an integer for
-  // each column (kLoadVectorU8 or kLoadVectorI8) that may differ from run to run.
+  // For rows of `columns` numbers. The exact computation begins with sums, to
+  // which ScaleTile is applied with `scale` and `shift` (nullptr: without), or
+  // with floats; in both cases, `steps` follow. If the steps begin with kLoadU8
+  // or kLoadI8 and then kTakeOther, the computation begins with the loaded
+  // integers instead. The operands of the steps must be set, except the data of
+  // integers; numbers and vectors are copied. nullopt if the bound is too large
+  // to be useful, or if the steps have another form than the following. There
+  // are one or
+  // two stages; each has min, max and arithmetic with numbers and vectors, and
+  // ends with kQuantize. In each stage, negative numbers may be multiplied once
+  // (kScaleNegative, kScaleNegativeOther), before min and max. One stage may
+  // add an integer that is loaded. In the first stage, before anything is
+  // added, there may be one product with a gate: an integer for each column
+  // (kLoadVectorU8 or kLoadVectorI8) that may differ from run to run.
   static std::optional<Requantization> Of(Start start, const float* scale, const float* shift,
                                           int64_t columns, absl::Span<const ChainStep> steps);
   // Whether `Of` accepts steps of this kind.
@@ -55,9 +61,10 @@ class Requantization {
     int64_t y_step = 0;
   };
 
-  // If x holds sums, the rows of x are read up to a multiple of kPanelColumns columns. `first` must
-  // be a multiple of kPanelColumns, and 0 after OfElements. y may be `other`, or x if x holds 8-bit
-  // integers; in both cases the row steps must be equal.
+  // If x holds sums, the rows of x are read up to a multiple of kPanelColumns
+  // columns. `first` must be a multiple of kPanelColumns, and 0 if OfElements
+  // made the object. y may be `other`, or x if x holds 8-bit integers; in both
+  // cases the row steps must be equal.
   void Run(const Rows& rows, IntegerIsa isa = BestIntegerIsa()) const;
 
  private:
@@ -85,9 +92,10 @@ class Requantization {
   Rows Part(const Rows& all, int64_t row, int64_t rows, int64_t column, int64_t columns) const;
   // The exact computation, of at most kBlock columns.
   void RunSteps(const Rows& rows, IntegerIsa isa) const;
-  // The short computation, of at most kBlock columns. Writes the indices of the rows that hold a
-  // doubtful number to `doubtful`, which must have room for all rows, and returns how many these
-  // are; their results are not stored. `factors`: of the first stage; nullptr: the stage's own.
+  // The short computation, of at most kBlock columns. Returns the number of
+  // rows that hold a doubtful number, and writes their indices to `doubtful`,
+  // which must have room for all rows. The results of these rows are not
+  // stored. `factors`: of the first stage; nullptr: the stage's own.
   int64_t RunShortly(const Rows& rows, const float* factors, int64_t* doubtful) const;
   // Writes the factors of the first stage for columns [first, first + columns), times the gates.
   void GatedFactors(const char* gates, int64_t first, int64_t columns, float* factors) const;
