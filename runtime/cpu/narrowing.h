@@ -11,9 +11,9 @@ namespace lemma::cpu {
 // functions f and h of 8-bit integers, such as dequantizations, move behind other operators, and
 // quantizations g move in front of concatenations. The main conditions:
 //
-// - op(f(q)) becomes f(op(q)) if op only moves elements (NodeTraits::views, reshapes, concat_dim)
-//   and f is a dequantization, or if op selects largest elements (NodeTraits::selects_largest) and
-//   f is monotone;
+// - op(f(q)) becomes f(op(q)) if op only moves elements (NodeTraits::views,
+//   reshapes, concat_dim) and f is a dequantization, or if op selects largest
+//   elements (NodeTraits::selects_largest) and f never decreases;
 // - g(concat(f(p), h(q))) becomes concat(g(f(p)), g(h(q))) if g gives integers of 8 bits;
 // - g(f(q)) becomes q if g(f(q)) equals q for all q.
 //
@@ -26,10 +26,11 @@ namespace lemma::cpu {
 //   numbers;
 // - round(widen(x)) becomes x.
 //
-// A dequantization is recognized by its definition (IntegerOperandOf). The functions f, g and h are
-// evaluated, by their definitions, for all 256 integers. The results tell whether f is monotone,
-// whether all operands of a concatenation have the same f, and whether g(f(q)) = q. Apart from p
-// and q, the operands of the functions must be single static numbers (IsStaticValue).
+// A dequantization is recognized by its definition (IntegerOperandOf). The
+// functions f, g and h are evaluated, by their definitions, for all 256
+// integers. The results tell whether f never decreases, whether all operands of
+// a concatenation have the same f, and whether g(f(q)) = q. Apart from p and q,
+// the operands of the functions must be single static numbers (IsStaticValue).
 WideGraph Narrowed(WideGraph wide, NodeTraitsCache& traits);
 
 }  // namespace lemma::cpu

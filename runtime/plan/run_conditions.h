@@ -22,11 +22,12 @@ struct RunCondition {
 // if all of them hold; a node with an empty list is always executed. Each condition is computed
 // before the node, and needs to be computed only if the conditions before it in the list hold.
 //
-// A node has a condition if no result of the node is an output of the graph, and each use of its
-// results is one of two kinds: an input of a Choice (runtime/plan/node_traits.h) that is read only
-// if the condition holds, or an input of a node that has the condition itself. Lists of several
-// uses are compared from the front: only conditions with which all of them begin are found. At most
-// 8 nested conditions are found.
+// A node has a condition if no result of the node is an output of the graph,
+// and each use of its results is one of two kinds: an input of a Choice
+// (runtime/plan/node_traits.h) that is read only if the condition holds, or an
+// input of a node that has the condition itself. If the uses have several
+// conditions each, only those are found with which the lists of all uses begin.
+// At most 8 nested conditions are found.
 std::vector<std::vector<RunCondition>> RunConditions(const UseTable& uses, NodeTraitsCache& traits);
 // The same with the choices that `choice_of` gives for operators.
 std::vector<std::vector<RunCondition>> RunConditions(

@@ -45,9 +45,10 @@ struct BlockRegion {
   bool IsSum(int node) const;
 };
 
-// By dimension: the indices of a tensor of `shape` for which each axis a is in ranges[a]. Axis a
-// has extents[a] values and is the digit digits[a] of an index (dim -1: of none). nullopt if the
-// indices are not consecutive.
+// By dimension: the indices of a tensor of `shape` for which each axis a is in
+// ranges[a]. Axis a has extents[a] values and is the digit digits[a] of an
+// index (of no index if the digit's dim is -1). nullopt if the indices are not
+// consecutive.
 std::optional<std::vector<Range>> IndicesOf(const std::vector<Digit>& digits,
                                             const std::vector<int64_t>& extents,
                                             const std::vector<Range>& ranges, const Shape& shape);
@@ -65,8 +66,8 @@ class BlockRegions {
   // The nodes with large results, the largest first.
   std::vector<int> Seeds() const;
 
-  // By axis: the digit of operand `input` of a node of the region that the axis divides (dim -1:
-  // none).
+  // By axis: the digit of operand `input` of the region's node `node` that the
+  // axis divides; the digit's dim is -1 if the axis divides none.
   std::vector<Digit> DividedDigits(const BlockRegion& region, int node, size_t input);
   // The digits of the node's result; none for axes that the node sums over.
   static std::vector<Digit> ResultDigits(const BlockRegion& region, int node);

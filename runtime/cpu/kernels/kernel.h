@@ -124,10 +124,12 @@ struct KernelDef {
   bool (*strided_input)(const std::vector<NodePtr>& nodes, int node, int operand) = nullptr;
   absl::StatusOr<std::unique_ptr<Kernel>> (*build)(const CpuKernelSpec& spec,
                                                    const StaticValues& statics) = nullptr;
-  // Returns what another kernel has packed from the same weights; nullptr if there is none. If it
-  // returns an object, it sets the elements of *needed (one for each input) to false for static
-  // inputs that `build` does not need: as long as the caller holds the object, `build` takes empty
-  // handles for these inputs. nullptr: kernels of this kind do not share weights in this way.
+  // Returns the data that another kernel has packed from the same weights;
+  // nullptr if there is none. If it returns an object, it sets the elements of
+  // *needed (one for each input) to false for static inputs that `build` does
+  // not need: as long as the caller holds the object, `build` takes empty
+  // handles for these inputs. nullptr: kernels of this kind do not share
+  // weights in this way.
   std::shared_ptr<const void> (*shared_weights)(const CpuKernelSpec& spec,
                                                 std::vector<bool>* needed) = nullptr;
 };

@@ -62,10 +62,13 @@ struct Fusion {
 // With the precision kStored, a node that rounds a factor of a product to TF32 joins the groups of
 // all its users too: the product's kernel has to see that the numbers are rounded.
 //
-// A node of `byte_factors`, from FindByteFactors (byte_factors.h) or FindUnpacking
-// (narrow_weights.h), joins the groups of all its users, unless one of them is full or cannot
-// compute it; so kernels read integers of 8 bits. A group that contains a product of such nodes
-// does not compute in f64: an operator that would change this does not join.
+// A node of `byte_factors`, from FindByteFactors (byte_factors.h) or
+// FindUnpacking (narrow_weights.h), joins the groups of its users, so that
+// kernels read integers of 8 bits. If the group of a product cannot compute the
+// node, the node joins none in this way. If another group is full or cannot
+// compute it, the node is also stored for that group. A group that contains a
+// product of such nodes does not compute in f64: an operator that would change
+// this does not join.
 //
 // Attention for which a streamed kernel is predicted to be faster (streamed_regions.h) is one
 // group, together with element-wise users of its result where possible. No other operator joins

@@ -1,8 +1,9 @@
 // The kernel of weight-only quantized products: a few rows of floats times a matrix of weights that
 // are known small integers times known scales, and the element-wise applications behind it.
 //
-// The weights stay integers in memory (narrow_weights.h), since the time of the product is the time
-// to read them. More rows go to the product of floats, which uses each float weight more often.
+// The weights stay integers in memory (narrow_weights.h), since the time of the
+// product is the time to read them. Products with more rows are computed in
+// floats, which uses each float weight more often.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_WEIGHT_ONLY_KERNEL_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_WEIGHT_ONLY_KERNEL_H_
 

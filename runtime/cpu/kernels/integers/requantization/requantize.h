@@ -32,13 +32,13 @@ class Requantization {
   // integers instead. The operands of the steps must be set, except the data of
   // integers; numbers and vectors are copied. nullopt if the bound is too large
   // to be useful, or if the steps have another form than the following. There
-  // are one or
-  // two stages; each has min, max and arithmetic with numbers and vectors, and
-  // ends with kQuantize. In each stage, negative numbers may be multiplied once
-  // (kScaleNegative, kScaleNegativeOther), before min and max. One stage may
-  // add an integer that is loaded. In the first stage, before anything is
-  // added, there may be one product with a gate: an integer for each column
-  // (kLoadVectorU8 or kLoadVectorI8) that may differ from run to run.
+  // are one or two stages; each has min, max and arithmetic with numbers and
+  // vectors, and ends with kQuantize. In each stage, negative numbers may be
+  // multiplied once (kScaleNegative, kScaleNegativeOther), before min and max.
+  // One stage may add an integer that is loaded. In the first stage, before
+  // anything is added, there may be one product with a gate: an integer for
+  // each column (kLoadVectorU8 or kLoadVectorI8) that may differ from run to
+  // run.
   static std::optional<Requantization> Of(Start start, const float* scale, const float* shift,
                                           int64_t columns, absl::Span<const ChainStep> steps);
   // Whether `Of` accepts steps of this kind.
@@ -110,8 +110,8 @@ class Requantization {
   std::vector<ChainStep> steps_;
   std::vector<std::vector<float>> vectors_;  // what the steps kLoadVector read, in order
   std::vector<Stage> stages_;
-  // Whether the bounds of the last stage are those of the result's type, and no number before them
-  // is beyond 32 bits.
+  // Whether the bounds of the last stage are those of the result's type, and
+  // every number to which they are applied fits into 32 bits.
   bool saturates_ = true;
 };
 
