@@ -53,9 +53,9 @@ std::vector<double> RelativeTolerances(
 
 // The result of a comparison of two tensors.
 struct Difference {
-  // The largest absolute difference between an element and the expected element. Infinite if the
-  // types differ, if only one of the two elements is NaN, or if one is infinite and the other is
-  // another value.
+  // The largest absolute difference between an element and the expected
+  // element. Infinite if the element types or shapes differ, if only one of the
+  // two elements is NaN, or if one is infinite and the other is another value.
   double largest = 0;
   double scale = 1;    // max(1, largest magnitude of a finite expected element)
   bool within = true;  // floats: largest <= tolerance * scale; other types: all elements equal

@@ -20,11 +20,13 @@ struct GemmMatrix {
   int64_t batch_stride = 0;
 };
 
-// D = A * B + C + bias for each of `batch` matrices, in column-major order. A and B are stored in
-// the type `factors`: f32, f16 or bf16. C and bias are f32. D has the type `result`: f32, or the
-// type `factors` if there is neither C nor bias. A is m by k, B is k by n. C and D are m by n and
-// not transposed. bias[i] is added to all elements of row i. Sizes and leading dimensions are below
-// 2^31. C and D do not overlap.
+// D = A * B + C + bias for each of `batch` matrices, in column-major order. A
+// and B are stored in the type `factors`: f32, f16 or bf16. C and bias are f32.
+// D has the type `result`: f32, or the type `factors` if there is neither C nor
+// bias. A is m by k, B is k by n. C and D are m by n and not transposed.
+// bias[i] is added to all elements of row i. Sizes and leading dimensions are
+// below 2^31. C may lie exactly where D lies (an update in place); otherwise C
+// and D do not overlap.
 struct GemmCall {
   int64_t batch = 1, m = 0, n = 0, k = 0;
   GemmMatrix a, b, c, d;

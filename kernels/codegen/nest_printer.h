@@ -113,10 +113,11 @@ class NestPrinter {
   std::string ElementText(int node);
   // The name of the pack that a read is part of.
   std::string PackName(int node);
-  // A stored byte divided by a power of two: the quotient, rounded down, or the remainder; "" if
-  // node is something else.
+  // If `node` is the quotient (rounded down) or the remainder of a stored byte
+  // and a power of two: the code that computes it; otherwise "".
   std::string BitsOfByte(int node, Number number);
-  // If `node` is such a quotient: the node that reads the byte, and the power of two.
+  // If `node` is such a quotient: the node that reads the byte, and the power
+  // of two; otherwise nullopt.
   std::optional<std::pair<int, int>> QuotientOfByte(int node) const;
   std::string Select(int node, Number number, const std::string& name);
   std::string Reduce(int node, Number number, const std::string& name);

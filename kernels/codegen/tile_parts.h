@@ -39,8 +39,9 @@ struct Border {
 };
 std::string CheckText(const std::vector<Border>& borders);
 
-// The type ("int" or "int64") of a kernel's rows, columns and depths, which are at most `most`. It
-// is wide enough for the offsets that the printers compute from them.
+// The type ("int" or "int64") of a kernel's rows, columns and depths, which are
+// at most `most`. The type is wide enough for the offsets that the code of
+// `printers` computes from these numbers.
 const char* IndexTypeFor(int64_t most, const std::vector<const NestPrinter*>& printers);
 
 // Code that declares the index of each axis of the batch, from the kernel's variable `batch`.

@@ -1,8 +1,9 @@
 // Evaluates definitions: runs loop nests over dense or strided tensors, for any number type.
 //
-// A Definition with constant sizes is compiled once and run many times. The number type sets the
-// arithmetic: double for the reference, float for the CPU back end, int64_t for exact integers,
-// Field for fingerprints. It is independent of the tensors' storage types: loads widen, stores
+// A Definition with constant sizes is compiled once and run many times. The
+// number type sets the arithmetic: double for the reference, float for the CPU
+// back end, int64_t for exact integers, Field for fingerprints. The number type
+// is independent of the types in which tensors are stored: loads widen, stores
 // round.
 //
 // Semantics in addition to graph/expr/scalar_expr.h:

@@ -25,11 +25,13 @@ struct ContractionSource {
   bool guarded = false;
 };
 
+// The default of `least_rows` below.
 constexpr int64_t kLeastRows = 8;
-// `reduce` as a contraction over the output's `axes`, which have constant extents. nullopt if
-// `reduce` is no contraction, multiplies more than six factors, or is too small to repay copying
-// its factors: m and n must be at least `least_rows`, and k and the number of products must reach
-// fixed limits. Every variable of `reduce` must be bound once.
+// `reduce` as a contraction over the output's `axes`, which have constant
+// extents. nullopt if `reduce` is no contraction, multiplies more than six
+// factors, or is so small that copying its factors costs more than it saves: m
+// and n must be at least `least_rows`, and k and the number of products must
+// reach fixed limits. Every variable of `reduce` must be bound once.
 std::optional<ContractionSource> MatchContraction(const ScalarExpr& reduce,
                                                   const std::vector<Axis>& axes,
                                                   int64_t least_rows = kLeastRows);

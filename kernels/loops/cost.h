@@ -17,8 +17,9 @@ struct Work {
 // Counts the work of `definition`. InvalidArgument if it cannot be evaluated (loop_check.h), for
 // example because a size is not constant.
 //
-//   * A scalar function is one operation, whatever its real cost; so is one step of a reduction.
-//     Index arithmetic, reads, guards and Select are no operations.
+//   * A scalar function counts as one operation, whatever its real cost; so
+//     does one step of a reduction. Index arithmetic, reads, guards and Select
+//     do not count.
 //   * A subterm counts once per value of the variables that it depends on, since loop invariants
 //     are hoisted; a shared subterm counts once.
 //   * A guarded subterm counts for the fraction of iterations in which the guard holds. The

@@ -1,9 +1,11 @@
 // Loop nests: the compiled form of a tensor's definition. Internal to kernels.
 //
-// A nest computes one box of one tensor (a product of index ranges). Its vectorized loop runs over
-// lanes: consecutive values of one loop variable. Fields named `lane` hold the variable's number. A
-// nest contains no symbols: strides are folded into flat element offsets, indices are sums of
-// leaves (IndexLeaf), shared subterms are one node, and every variable has one binder.
+// A nest computes one box (a product of index ranges) of one tensor. Its
+// vectorized loop runs over lanes: consecutive values of one loop variable.
+// Fields named `lane` hold the number of this variable. A nest contains no
+// symbols: strides are folded into flat element offsets, indices are sums of
+// leaves (IndexLeaf), shared subterms are one node, and every variable has one
+// binder.
 #ifndef LEMMA_KERNELS_LOOPS_LOOP_IR_H_
 #define LEMMA_KERNELS_LOOPS_LOOP_IR_H_
 

@@ -58,9 +58,10 @@ struct Grouping {
 //     reads it (kCopied), if each of these groups is element-wise, is a product of integers,
 //     contains it as the operand of a product, or reads the integers themselves
 //     (KernelDef::reads_integers). Then only the integers, or the bf16 numbers, are stored.
-//   * An element-wise group joins the group that reads its result if the result has 8 bits, only
-//     this one group reads it, the reader is element-wise too, and what both compute together
-//     depends only on one 8-bit value and static numbers.
+//   * An element-wise group joins the group that reads its result if the result
+//     has 8 bits, only this one group reads it, the reader is element-wise too,
+//     and the values of both groups depend only on one 8-bit value and single
+//     static numbers.
 //   * Every other application is a group of its own.
 //
 // `fuse_layout`: see CpuOptions. If it is false, an application is a view only if its result has

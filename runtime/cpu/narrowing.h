@@ -11,9 +11,9 @@ namespace lemma::cpu {
 // functions f and h of 8-bit integers, such as dequantizations, move behind other operators, and
 // quantizations g move in front of concatenations. The main conditions:
 //
-// - op(f(q)) becomes f(op(q)) if op only moves elements (NodeTraits::views, reshapes, concat_dim)
-//   and f is a dequantization, or if op selects largest elements (NodeTraits::selects_largest) and
-//   f is monotone;
+// - op(f(q)) becomes f(op(q)) if op only moves elements (NodeTraits::views,
+//   reshapes, concat_dim) and f is a dequantization, or if op selects largest
+//   elements (NodeTraits::selects_largest) and f never decreases;
 // - g(concat(f(p), h(q))) becomes concat(g(f(p)), g(h(q))) if g gives integers of 8 bits;
 // - g(f(q)) becomes q if g(f(q)) equals q for all q.
 //

@@ -12,11 +12,13 @@ namespace lemma::cpu {
 // in its kernel's spec, and no two elements of one result share a place. O(steps * rank^2).
 absl::Status CheckPlaces(const CpuPlan& plan);
 
-// Internal unless each step finds in memory the elements of the values that its spec names (nothing
-// was overwritten too early), writes no result over its operands (except where its kernel works in
-// place), and every output of the graph is complete at the end. If an output is not, the error
-// names the output and no step. Follows each element through memory: O(bytes that the steps move).
-// The plan must pass CheckPlaces, because places outside a buffer are not noticed here.
+// Internal unless each step finds in memory the elements of the values that its
+// spec names (nothing was overwritten too early), writes no result over its
+// operands (except where its kernel works in place), and every output of the
+// graph is complete at the end. If an output is incomplete, the error names the
+// output and no step. Follows each element through memory: O(bytes that the
+// steps move). The plan must pass CheckPlaces, because places outside a buffer
+// are not noticed here.
 absl::Status CheckMovement(const CpuPlan& plan);
 
 // Internal if a step is skipped although an output of the graph depends on its result. Tries all

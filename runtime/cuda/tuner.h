@@ -37,8 +37,9 @@ struct TunerOptions {
   int most_tiles = 8;
   bool again = false;  // also tunes sizes that the table has
   Deadline deadline;   // afterwards no other size is begun
-  // Called after each size, when the table has it. `left`: the number of sizes that are still to be
-  // tuned. TuneTiles ends with the first error that it returns.
+  // Called after each size, when the table has it. `left`: the number of sizes
+  // that are still to be tuned. TuneTiles ends with the first error that
+  // on_size returns.
   std::function<absl::Status(const TunedKernel& kernel, int left)> on_size;
 };
 

@@ -17,9 +17,10 @@ struct ElementFunction {
   std::vector<std::vector<int>> dims;
 };
 
-// The function that an element-wise definition applies. `definition` must be element-wise
-// (NodeTraits::pointwise in runtime/plan/node_traits.h). nullopt if an element of the output
-// depends on several elements of one input.
+// The function that an element-wise definition applies. `definition` must be
+// element-wise (NodeTraits::pointwise in runtime/plan/node_traits.h). nullopt
+// if an element of the output depends on several elements of one input, or if
+// the definition's locals cannot be substituted.
 std::optional<ElementFunction> ElementFunctionOf(const Definition& definition);
 
 }  // namespace lemma

@@ -29,8 +29,9 @@ std::unique_ptr<Backend> MakeReferenceBackend(BetweenOperators values = BetweenO
 // of its operands. Unimplemented if the operator has no executable definition.
 absl::StatusOr<std::vector<Tensor>> EvaluateNode(const Node& node, absl::Span<const Tensor> inputs,
                                                  int threads = 1);
-// The same, but the definition is computed in float instead of double, locals and sums included.
-// They may overflow where those of EvaluateNode do not.
+// The same, but the definition is computed in float instead of double, locals
+// and sums included. So numbers may overflow that do not overflow in
+// EvaluateNode.
 absl::StatusOr<std::vector<Tensor>> EvaluateNodeInFloat(const Node& node,
                                                         absl::Span<const Tensor> inputs);
 

@@ -28,8 +28,9 @@ struct ByteProduct {
   ByteFactor a, b;
 };
 
-// The most terms of a sum of byte products for which i32 holds the sum, and every partial result
-// when zero points are subtracted. A multiple of every tile's depth.
+// The largest number of terms for which i32 holds a sum of byte products, and
+// each partial result when zero points are subtracted. A multiple of every
+// tile's depth.
 constexpr int64_t kMostByteTerms = 33024;
 static_assert(kMostByteTerms * 255 * 255 < (int64_t{1} << 31));
 
@@ -38,15 +39,17 @@ static_assert(kMostByteTerms * 255 * 255 < (int64_t{1} << 31));
 std::optional<ByteProduct> ByteProductOf(const KernelContext& context,
                                          const loops::ContractionSource& contraction);
 
-// The code for the zero points in a kernel that multiplies on tensor cores (tensor_tile.cc):
+// Prints the code that subtracts zero points in a kernel that multiplies on
+// tensor cores (tensor_tile.cc):
 //   sum (a - za) (b - zb) = sum a b - za sum b - zb (sum a - K za), where the sums have K terms.
 // The kernel multiplies a and b by ones to get sum a and sum b in the same lanes as sum a b. The
 // code uses the kernel's arrays left, right and sum. Without zero points there is no code.
 class ZeroPoints {
  public:
-  // `words`: the prelude's type for the words of both factors. context.number is kInteger. `depth`:
-  // K, the terms of the whole sum. A warp holds fragments_m x fragments_n fragments of the result.
-  // *fresh: as in schedules.h.
+  // `words`: the prelude's type for the words of both factors. `depth`: K, the
+  // number of terms of the whole sum. A warp holds fragments_m x fragments_n
+  // fragments of the result. context.number must be kInteger. *fresh: as in
+  // schedules.h.
   ZeroPoints(const KernelContext& context, const ByteProduct& product, std::string words,
              int64_t depth, int fragments_m, int fragments_n, int* fresh);
 

@@ -21,8 +21,9 @@ ProductPrecision PrecisionOf(const ScalarExpr& e, absl::Span<const DType> storag
 // not written for tensor cores.
 ProductPrecision JointPrecision(ProductPrecision a, ProductPrecision b);
 
-// The tensor that the factor reads, perhaps under a guard that makes the factor 0 elsewhere; -1 for
-// any other factor (TileUse::a_tensor).
+// The number of the tensor that the factor `e` reads, perhaps under a guard
+// that makes the factor 0 elsewhere (TileUse::a_tensor); -1 for any other
+// factor.
 int TensorOf(const ScalarExpr& e);
 
 }  // namespace lemma::codegen

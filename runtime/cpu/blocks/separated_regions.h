@@ -1,5 +1,6 @@
-// Separates a region whose values are needed again much later into two regions that can each be
-// computed in blocks (blocks.h): the second region recomputes what it needs of the first.
+// Separates a region whose values are needed again much later into two regions
+// that can each be computed in blocks (blocks.h). The second region recomputes
+// the values of the first that it needs.
 #ifndef LEMMA_RUNTIME_CPU_BLOCKS_SEPARATED_REGIONS_H_
 #define LEMMA_RUNTIME_CPU_BLOCKS_SEPARATED_REGIONS_H_
 

@@ -33,9 +33,10 @@ dnnl::memory::desc AnyDesc(const Shape& shape, DType dtype = DType::kF32);
 // instead of memory that oneDNN allocates.
 dnnl::primitive_attr CallerScratch();
 
-// Runs oneDNN code that returns a Status or a StatusOr. An exception becomes ResourceExhausted if
-// memory is exhausted, Unimplemented if oneDNN has no such primitive (for padding larger than the
-// window, say), otherwise Internal.
+// Runs oneDNN code that returns a Status or a StatusOr. An exception of oneDNN
+// becomes ResourceExhausted if memory is exhausted, Unimplemented if oneDNN has
+// no such primitive (for padding larger than the window, say), otherwise
+// Internal.
 template <class F>
 auto CatchDnnl(F f) -> decltype(f()) {
   try {

@@ -1,4 +1,4 @@
-// When the CPU back end computes convolutions by Winograd's algorithm.
+// Says when the CPU back end computes convolutions by Winograd's algorithm.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_CONVOLUTIONS_WINOGRAD_USE_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_CONVOLUTIONS_WINOGRAD_USE_H_
 

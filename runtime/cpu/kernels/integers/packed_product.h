@@ -109,8 +109,9 @@ class PackedProduct {
 
   WindowSizes sizes_;
   int64_t group_channels_ = 1, group_outputs_ = 1;
-  // Offsets in a patch: of the runs (tiles.h) or, if by_channel_, of all pixels of a window. In the
-  // latter case, the last offset is repeated, with weight 0, up to a multiple of group_size().
+  // Offsets in a patch: of the runs (tiles.h) or, if by_channel_, of all pixels
+  // of a window. If by_channel_, the last offset is repeated, with weight 0, up
+  // to a multiple of group_size().
   std::vector<int64_t> runs_;
   bool by_channel_ = false;  // output i reads channel i only, as in a depthwise convolution
   bool whole_rows_ = false;  // a run is a row of the window, otherwise a pixel of a group

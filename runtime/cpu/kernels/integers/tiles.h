@@ -64,12 +64,14 @@ void MultiplyBytes(const uint8_t* const* rows, int64_t count, const Runs& runs, 
                    int panels, int64_t panel_step, const uint32_t* start, int32_t* sums,
                    int64_t step);
 
-// A depthwise convolution: sums of one channel each, for `pixels` pixels and kPanelColumns
-// channels. Pixels lie `pixel_step` numbers apart in x and `step` numbers apart in sums.
+// A depthwise convolution: sums of one channel each, for `pixels` pixels and
+// kPanelColumns channels. Pixels lie `pixel_step` numbers apart in x and `step`
+// numbers apart in sums. A tap is a position of the window.
 // sums[i * step + c] = sum(t < 2 * pairs)
 //     x[i * pixel_step + taps[t] + c] * weights[ChannelWeight(t, c)].
-// `taps` holds 2 * pairs offsets in x. If the window has an odd number of taps, one more offset
-// fills the last pair, with weights 0. Reads kPanelColumns numbers at each tap. Overwrites `sums`.
+// `taps` holds 2 * pairs offsets in x. If the window has an odd number of taps,
+// one more offset fills the last pair, with weights 0. Reads kPanelColumns
+// numbers at each tap. Overwrites `sums`.
 void MultiplyChannels(const int16_t* x, int64_t pixels, int64_t pixel_step, const int64_t* taps,
                       int64_t pairs, const int16_t* weights, int32_t* sums, int64_t step,
                       IntegerIsa isa = BestIntegerIsa());

@@ -91,9 +91,10 @@ class Requantization {
   Rows Part(const Rows& all, int64_t row, int64_t rows, int64_t column, int64_t columns) const;
   // The exact computation, of at most kBlock columns.
   void RunSteps(const Rows& rows, IntegerIsa isa) const;
-  // The short computation, of at most kBlock columns. Writes the indices of the rows that hold a
-  // doubtful number to `doubtful`, which must have room for all rows, and returns how many these
-  // are; their results are not stored. `factors`: of the first stage; nullptr: the stage's own.
+  // The short computation, of at most kBlock columns. Returns the number of
+  // rows that hold a doubtful number, and writes their indices to `doubtful`,
+  // which must have room for all rows. The results of these rows are not
+  // stored. `factors`: of the first stage; nullptr: the stage's own.
   int64_t RunShortly(const Rows& rows, const float* factors, int64_t* doubtful) const;
   // Writes the factors of the first stage for columns [first, first + columns), times the gates.
   void GatedFactors(const char* gates, int64_t first, int64_t columns, float* factors) const;
@@ -108,8 +109,8 @@ class Requantization {
   std::vector<ChainStep> steps_;
   std::vector<std::vector<float>> vectors_;  // what the steps kLoadVector read, in order
   std::vector<Stage> stages_;
-  // Whether the bounds of the last stage are those of the result's type, and no number before them
-  // is beyond 32 bits.
+  // Whether the bounds of the last stage are those of the result's type, and
+  // every number to which they are applied fits into 32 bits.
   bool saturates_ = true;
 };
 
