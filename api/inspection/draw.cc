@@ -16,8 +16,8 @@ namespace {
 
 std::string Quoted(const std::string& text) {
   return absl::StrCat(
-      "\"", absl::StrReplaceAll(
-                text, {{"\\", "\\\\"}, {"\"", "\\\""}, {"\n", "\\n"}, {"&", "&amp;"}}),
+      "\"",
+      absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}, {"\n", "\\n"}, {"&", "&amp;"}}),
       "\"");
 }
 

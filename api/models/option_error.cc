@@ -52,7 +52,8 @@ absl::Status OptionError(absl::string_view message) {
 absl::Status CheckRuns(int64_t runs, int64_t least) {
   constexpr int64_t kMostRuns = 1000000;
   if (runs < least) return OptionError(absl::StrCat("option runs: must be at least ", least));
-  if (runs > kMostRuns) return OptionError(absl::StrCat("option runs: must be at most ", kMostRuns));
+  if (runs > kMostRuns)
+    return OptionError(absl::StrCat("option runs: must be at most ", kMostRuns));
   return absl::OkStatus();
 }
 

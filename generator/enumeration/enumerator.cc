@@ -44,10 +44,9 @@ Enumerator::Enumerator(OperatorSet* set, const EnumeratorOptions& options)
 absl::Status Enumerator::Run() {
   constexpr size_t kMostInputs = 64, kMostVariants = 256;
   if (set_->inputs().size() > kMostInputs || set_->variants().size() > kMostVariants) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the operator set has ", set_->inputs().size(), " inputs and ",
-                     set_->variants().size(), " variants of operators; there can be ", kMostInputs,
-                     " and ", kMostVariants));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the operator set has ", set_->inputs().size(), " inputs and ", set_->variants().size(),
+        " variants of operators; there can be ", kMostInputs, " and ", kMostVariants));
   }
   if (options_.threads < 1) return absl::InvalidArgumentError("at least one thread is needed");
   if (options_.max_ops < 1 || options_.max_ops > kMostOps) {

@@ -360,8 +360,9 @@ class Builder {
         EmitLoops(rest);
         return true;
       }
+      context_.precision = use.precision;  // FindTiled has chosen the part's
     }
-    EmitTile(whole, *found, {size, {use.choice.tile, 1}, context_.precision});
+    EmitTile(whole, *found, {size, {use.choice.tile, 1}, use.precision});
     return true;
   }
 

@@ -172,7 +172,7 @@ void IndexEvaluator::Points(const Affine& p, int lane, int64_t from, int64_t to,
 void IndexEvaluator::LeafPoints(const IndexLeaf& leaf, int lane, int64_t from, int64_t to,
                                 int64_t* out) {
   int64_t n = to - from;
-  if (leaf.kind == IndexLeaf::Kind::kDiv && leaf.b.is_const()) {
+  if (leaf.kind == IndexLeaf::Kind::kDiv && leaf.b.is_const() && leaf.b.base > 0) {
     Points(leaf.a, lane, from, to, out);
     for (int64_t i = 0; i < n; ++i) out[i] = FloorDivide(out[i], leaf.b.base);
     return;

@@ -38,7 +38,7 @@ int64_t RunLength(const Nest& nest, const IndexLeaf& leaf, int lane) {
   switch (leaf.kind) {
     case IndexLeaf::Kind::kDiv:
     case IndexLeaf::Kind::kMod: {
-      if (!leaf.b.is_const()) return 1;
+      if (!leaf.b.is_const() || leaf.b.base <= 0) return 1;
       int64_t slope = std::abs(leaf.a.CoefficientOf(lane));
       if (slope == 0 || slope % leaf.b.base == 0) return inner;
       return std::min(inner, std::max<int64_t>(1, leaf.b.base / slope));

@@ -437,8 +437,8 @@ absl::StatusOr<Graph> StatementOfRows(const CpuKernelSpec& spec, const SoftmaxMa
     }
     to.shape.push_back(matrix.columns);
     to.strides.push_back(1);
-    LEMMA_ASSIGN_OR_RETURN(
-        Value added, Seen(inputs[index], {addend.type.shape, addend.strides}, to, &builder));
+    LEMMA_ASSIGN_OR_RETURN(Value added,
+                           Seen(inputs[index], {addend.type.shape, addend.strides}, to, &builder));
     LEMMA_ASSIGN_OR_RETURN(v, builder.Op("add", {v, added}));
   }
   const auto last = static_cast<int64_t>(rows.shape.size()) - 1;

@@ -127,8 +127,8 @@ bool DefinitionsReferee::AgreesInFloat(const std::vector<Tensor>& actual, size_t
 
 // The outputs if each operator's operands are disturbed by up to the tolerance that
 // runtime/tolerance.h allows them, and its result by that of its largest element: the error that a
-// stable computation in f32 may have, however sensitive it is to its operands. Empty if a node has no
-// definition, as an opaque one.
+// stable computation in f32 may have, however sensitive it is to its operands. Empty if a node has
+// no definition, as an opaque one.
 std::vector<Tensor> DefinitionsReferee::Disturbed(uint64_t seed) const {
   std::mt19937_64 random(seed);
   std::uniform_real_distribution<double> share(-1, 1);

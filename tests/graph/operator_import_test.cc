@@ -98,8 +98,13 @@ TEST(OperatorImport, ScaledSizesAreThoseOfOnnx) {
     int size, scaled;
     const char* scale;
   };
-  for (const Case& c : {Case{10, 7, "0.7"}, {10, 9, "0.9"}, {20, 7, "0.35"}, {10, 23, "2.3"},
-                        {30, 21, "0.7"}, {9, 3, "0.3333333"}, {11, 7, "0.7"}}) {
+  for (const Case& c : {Case{10, 7, "0.7"},
+                        {10, 9, "0.9"},
+                        {20, 7, "0.35"},
+                        {10, 23, "2.3"},
+                        {30, 21, "0.7"},
+                        {9, 3, "0.3333333"},
+                        {11, 7, "0.7"}}) {
     const std::string size = std::to_string(c.size), scaled = std::to_string(c.scaled);
     EXPECT_THAT(Made("g (float[1,1," + size + ",4] x) => (float[1,1," + scaled + ",4] y) " +
                          "{ s = Constant<value_floats = [1.0,1.0," + c.scale + ",1.0]>() " +
@@ -112,8 +117,9 @@ TEST(OperatorImport, ScaledSizesAreThoseOfOnnx) {
 
 // Positions are f32 numbers: 18 / 1.2 is less than 15, since 1.2 is rounded up.
 TEST(OperatorImport, NearestElementsAreThoseOfOnnxRuntime) {
-  EXPECT_THAT(Made("g (float[18] x) => (float[21] y) { y = Upsample<scales = [1.2]>(x) }", 7),
-              HasSubstr("[0, 0, 1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 10, 10, 11, 12, 13, 14, 14, 15, 16]"));
+  EXPECT_THAT(
+      Made("g (float[18] x) => (float[21] y) { y = Upsample<scales = [1.2]>(x) }", 7),
+      HasSubstr("[0, 0, 1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 10, 10, 11, 12, 13, 14, 14, 15, 16]"));
   // Exact positions stay a formula.
   EXPECT_THAT(Made("g (float[18] x) => (float[27] y) { y = Upsample<scales = [1.5]>(x) }", 7),
               HasSubstr("y = resize_nearest(x) {add = [0], by = [3], mul = [2], sizes = [27]}"));
@@ -121,8 +127,8 @@ TEST(OperatorImport, NearestElementsAreThoseOfOnnxRuntime) {
 
 TEST(OperatorImport, ResizeOfSet10ShowsTheGreaterPositionWhereItShrinks) {
   const auto resized = [](const std::string& scales, const std::string& sizes) {
-    return Made("g (float[2,4] x) => (float" + sizes + " y) { s = Constant<value_floats = " +
-                    scales + ">() y = Resize(x, s) }",
+    return Made("g (float[2,4] x) => (float" + sizes +
+                    " y) { s = Constant<value_floats = " + scales + ">() y = Resize(x, s) }",
                 10);
   };
   EXPECT_THAT(resized("[0.5,0.75]", "[1,3]"),

@@ -294,7 +294,8 @@ TEST(CpuFusion, SoftmaxAlongAnyAxisIsNoReferenceCode) {
   }
 }
 
-// A mask is added in the kernel of the softmax, for each way in which it can be broadcast over rows.
+// A mask is added in the kernel of the softmax, for each way in which it can be broadcast over
+// rows.
 TEST(CpuFusion, SoftmaxOfASumIsOneKernel) {
   for (const char* mask :
        {"2,3,5,20", "1,1,5,20", "2,1,1,20", "1,3,1,20", "1,3,5,20", "2,1,5,20", "1,1,1,20"}) {

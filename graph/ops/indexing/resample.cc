@@ -78,8 +78,8 @@ OpDef Make_resample() {
   op.group = "data-dependent";
   op.equation = "y[b…,i,a…] = sum(k) weights[i,k] * x[b…, indices[i,k], a…]";
   op.doc =
-      "Interpolation along one axis: every element of the result is a weighted sum of some elements "
-      "of x. A negative index counts from the end.";
+      "Interpolation along one axis: every element of the result is a weighted sum of elements of "
+      "x. A negative index counts from the end.";
   op.input_names = {"x", "indices", "weights"};
   op.min_inputs = op.max_inputs = 3;
   op.attrs = {{"axis", AttrKind::kInt, int64_t{0}, false, "the axis of x that is indexed"}};

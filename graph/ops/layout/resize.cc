@@ -150,8 +150,8 @@ Linear Simplest(const Linear& given, int64_t input, int64_t output) {
   return same(proportional) ? proportional : given;
 }
 
-// The element that ONNX Runtime shows as element i: it computes positions in f32. nullopt for a mode
-// in which positions do not depend on the given scale alone.
+// The element that ONNX Runtime shows as element i: it computes positions in f32. nullopt for a
+// mode in which positions do not depend on the given scale alone.
 std::optional<int64_t> InFloats(const ResizeAxis& axis, int64_t i, const std::string& mode,
                                 const std::string& rounding) {
   const float scale = axis.given_scale;
@@ -222,8 +222,8 @@ absl::StatusOr<Value> ResizeNearest(OnnxImport& node, const Value& x,
   }
   Value y = x;
   if (gathered.empty() || sizes != x.shape()) {
-    LEMMA_ASSIGN_OR_RETURN(y, node.Op("resize_nearest", {x}, {{"sizes", sizes}, {"mul", mul},
-                                                              {"add", add}, {"by", by}}));
+    LEMMA_ASSIGN_OR_RETURN(y, node.Op("resize_nearest", {x},
+                                      {{"sizes", sizes}, {"mul", mul}, {"add", add}, {"by", by}}));
   }
   for (auto& [axis, elements] : gathered) {
     LEMMA_ASSIGN_OR_RETURN(

@@ -129,7 +129,10 @@ class WeightPacker {
   static bool AreIntegers(const Tensor& t) {
     for (int64_t i = 0; i < t.size(); ++i) {
       const double x = t.AtDouble(i);
-      if (!(std::fabs(x) <= kLargestStep) || x != std::nearbyint(x)) return false;
+      const bool is_negative_zero = x == 0 && std::signbit(x);
+      if (!(std::fabs(x) <= kLargestStep) || x != std::nearbyint(x) || is_negative_zero) {
+        return false;
+      }
     }
     return true;
   }

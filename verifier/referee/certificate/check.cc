@@ -155,7 +155,8 @@ class Checker {
     };
     if (!absl::c_any_of(node.attrs(), is_real)) return false;
     return absl::c_none_of(before_.nodes(), [&](const NodePtr& other) {
-      return other->is_op() && &other->op() == &node.op() && SameAttrs(other->attrs(), node.attrs());
+      return other->is_op() && &other->op() == &node.op() &&
+             SameAttrs(other->attrs(), node.attrs());
     });
   }
 

@@ -104,7 +104,8 @@ std::string ReadsElsewhere(const RegionClaim& region) {
   for (const NodePtr& node : region.after.nodes()) {
     if (known.count(Value(node, 0)) > 0 || PositionsOf(*node).empty() || IsFixed(*node)) continue;
     const auto is_alike = [&](const NodePtr& other) {
-      return other->is_op() && &other->op() == &node->op() && SameAttrs(other->attrs(), node->attrs()) &&
+      return other->is_op() && &other->op() == &node->op() &&
+             SameAttrs(other->attrs(), node->attrs()) &&
              other->inputs()[0].shape() == node->inputs()[0].shape() &&
              PositionsOf(*other) == PositionsOf(*node);
     };
