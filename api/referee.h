@@ -81,8 +81,8 @@ struct RefereeResult {
 // Compares the models at the paths `before` (BEFORE) and `after` (AFTER). If BEFORE has symbolic
 // sizes but AFTER can be read only at fixed sizes, the models are compared at the sizes at which
 // they are executed, and the answer is never "proved". Errors of reading are those of LoadModel and
-// begin with a file's path. InvalidArgument for a wrong option, which the message names. Cancelled
-// if interrupted.
+// begin with a file's path. InvalidArgument for a wrong option, which the message names, and for
+// missing sizes if BEFORE can be read only at fixed sizes. Cancelled if interrupted.
 absl::StatusOr<RefereeResult> Referee(const std::string& before, const std::string& after,
                                       const RefereeOptions& options = {});
 // The same for graphs in memory. The options about reading (dims, ranges, channel_block, note) have

@@ -345,7 +345,9 @@ TEST(CpuFusion, SoftmaxOfOtherSums) {
         "e: f32[1,5,20], w: weight f32[3,5,20], w1: weight f32[3,1,20]) { t = neg(x) ",
         c.body, " }");
     const std::string kernels = CheckedKernelsOf(text);
-    if (__builtin_cpu_supports("avx512f")) EXPECT_EQ(kernels, c.kernels) << c.body;
+    if (__builtin_cpu_supports("avx512f")) {
+      EXPECT_EQ(kernels, c.kernels) << c.body;
+    }
   }
 }
 

@@ -17,7 +17,8 @@ struct StoredTypeCase {
   std::vector<double> expected;             // the elements of the only output, row-major
 };
 
-// Cases whose expected results are NumPy's.
+// Cases whose expected results are NumPy's where NumPy has the operator and defines the result. A
+// cast of a float that is out of an integer type's range saturates.
 const std::vector<StoredTypeCase>& StoredTypeCases();
 // Cases for integers of 4 and 2 bits and floats of 8 and 4 bits, which have no
 // kernels for GPUs. NumPy has no such types: the expected results are computed

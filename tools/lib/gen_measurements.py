@@ -72,7 +72,7 @@ def inference_kernels(report):
 
 
 def attention(report):
-    others = {"other": "before", "onnxruntime": "ORT"}
+    others = {"other": "whole", "onnxruntime": "ORT", "fused": "its operator", "pytorch": "PyTorch"}
     lines = []
     for row in report["rows"]:
         cells = [row["case"], ms(row["ms"]["lemma"]), megabytes(row["peak_bytes"]["lemma"])]

@@ -127,8 +127,8 @@ class Normalizer {
   std::optional<NormalForm> CaseByCase(const Atom& atom, const Facts& context);
   bool HasNegativeLead(const NormalForm& form);
   void SimplifyAlternatives(Atom* atom, const Facts& context);
-  // Drops an alternative that is nowhere greater than another one, or than the greater of two
-  // others; with name min, one that is nowhere less than another one.
+  // In a maximum, drops each alternative that is nowhere greater than another one, or than the
+  // greater of two others. In a minimum, drops each alternative that is nowhere less than another.
   void DropDominated(Atom* atom, const Facts& context);
   // A guard of a constant alternative without axes, if there are other alternatives.
   std::optional<Fact> GuardOfConstant(const Atom& atom) const;

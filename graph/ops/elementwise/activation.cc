@@ -324,7 +324,7 @@ OpDef Make_hard_swish() {
 OpDef Make_shrink() {
   OpDef op =
       Activation("shrink", "y = x + bias if x < -lambda, x - bias if x > lambda, otherwise 0", "",
-                 {Real("bias", 0.0, "how far other elements move towards 0"),
+                 {Real("bias", 0.0, "how far the elements that do not become 0 move towards 0"),
                   Real("lambda", 0.5, "largest magnitude of an element that becomes 0")},
                  [](const OpContext& c, const ScalarExpr& x) {
                    const ScalarExpr &bias = c.Real("bias"), &lambda = c.Real("lambda");

@@ -117,8 +117,8 @@ OpDef Make_top_k() {
   op.name = "top_k";
   op.group = "data-dependent";
   op.equation =
-      "values[…,j,…] = x[…,i,…], indices[…,j,…] = i, for the i with j positions r before it: "
-      "x[…,r,…] > x[…,i,…], or x[…,r,…] = x[…,i,…] and r < i";
+      "values[…,j,…] = x[…,i,…], indices[…,j,…] = i, for the i that exactly j positions r precede "
+      "in sorted order; r precedes i if x[…,r,…] > x[…,i,…], or x[…,r,…] = x[…,i,…] and r < i";
   op.doc =
       "The results are sorted; among equal elements, the one with the lower index is first. NaN "
       "counts as larger than any number.";
