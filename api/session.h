@@ -48,8 +48,8 @@ class Session {
     Graph graph;
     std::unique_ptr<Executable> executable;
   };
-  // Prepares the model for these sizes, one for each dimension, unless it is ready for them. The
-  // plan is valid until Run or At prepares other sizes.
+  // Prepares the model for these sizes, one for each dimension that is no result size, unless it is
+  // ready for them. The plan is valid until Run or At prepares other sizes.
   absl::StatusOr<const Plan*> At(const DimValues& sizes);
 
   // The number of choices of sizes for which the model is ready.
@@ -69,7 +69,7 @@ class Session {
 
 // Times of a session's runs at one choice of sizes, as Stopwatch (base/stopwatch.h) measures them.
 struct SizesTiming {
-  DimValues sizes;         // of all dimensions
+  DimValues sizes;         // of all dimensions except result sizes
   double first_ms = 0;     // of the first run, which prepares the model for the sizes
   std::vector<double> ms;  // of each of the following runs
   double again_ms = 0;     // of one more run, after all choices of sizes have been run

@@ -21,7 +21,8 @@ struct ExprSubstitution {
   absl::flat_hash_map<std::string, IndexExpr> symbols;
   absl::flat_hash_map<std::string, ScalarExpr> params;
   // Gives the replacement of a read of `tensor`, for any tensor that the expression reads. The
-  // `indices` are already substituted. nullptr: a read keeps its tensor, with substituted indices.
+  // `indices` are already substituted. If this member is empty, every read keeps its tensor, with
+  // substituted indices.
   std::function<ScalarExpr(TensorId tensor, Idx indices)> read;
   // If set, every Reduce binds fresh variables, numbered from *fresh on; *fresh is increased by
   // their number.

@@ -58,8 +58,8 @@ class TensorFiles {
 // two exceptions: packed values (graph/dtypes/packed_values.h) are unpacked;
 // and data with bools other than 0 and 1 are copied, and these bools become 1
 // in the copy. InvalidArgument if the data do not fit the type or are refused.
-// Unimplemented for an element type that Lemma does not know or cannot store,
-// and for tensor segments.
+// Unimplemented for an element type that Lemma does not know, and for tensor
+// segments. Complex numbers, which Lemma does not store, give one of the two.
 absl::StatusOr<Tensor> ToTensor(const onnx::TensorProto& proto, TensorFiles* files,
                                 const RawBytes& raw = {});
 // The same, with external data in `folder`; if `folder` is empty, external data are refused.

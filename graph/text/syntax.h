@@ -43,7 +43,7 @@
 
 namespace lemma::text {
 
-// An expression. -x is a call of "-" on 0 and x, unless x is a number.
+// An expression. -x is a call of "-" on 0 and x, unless x is a number without parentheses.
 struct Expr {
   enum class Kind { kInt, kReal, kString, kName, kList, kSplice, kCall };
   Kind kind = Kind::kInt;
@@ -131,14 +131,14 @@ struct Block {
   bool is_rule = false;
   Name name;  // empty for a graph without a name
   std::vector<Param> params;
-  Body body;  // of a rule: the source
+  Body body;        // of a rule: the source
+  std::string doc;  // the comment above the block
   // Only for rules.
   Body target;
   Name contract;
   std::optional<Expr> bound;  // of the contract "bounded"
   std::vector<Comparison> where;
-  std::string doc;  // the comment above the rule
-  Position end;     // just past the last '}', where a record may be written
+  Position end;  // just past the last '}', where a record may be written
   std::optional<Record> record;
 };
 

@@ -42,7 +42,7 @@ LoopNode LoopNodeOf(const Node& node);
 // not read it. InvalidArgument if `loop` is damaged or does not fit `values`. Unimplemented if
 //   * a state has no initial value, or its type changes from one iteration to the next,
 //   * the iteration's number or the condition is no scalar,
-//   * the body may draw random numbers, or declares other types than it has,
+//   * the body may draw random numbers, or declares types that are not the actual ones,
 //   * a size of an operand is known only at run time, or is an expression such as 2*seq,
 //   * an operand has an opaque type, or the captured weights and constants exceed 1 GB,
 //   * an operator of the body cannot be imported for all iterations.

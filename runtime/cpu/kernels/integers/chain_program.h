@@ -59,8 +59,9 @@ class ChainProgram {
  private:
   class Compiler;
 
-  // Runs prepared steps without vectors over operands without gaps: several rows at a time, which
-  // are then copied to their places.
+  // Runs steps that have their operands and read no vector, on rows of x that follow each other
+  // directly. Computes several rows of the result at once in a buffer, then copies each row to its
+  // place in y.
   void RunTogether(std::vector<kernels::ChainStep> steps, const float* x, int64_t rows,
                    int64_t columns, void* y, int64_t y_step) const;
 
